@@ -271,6 +271,7 @@ impl Warp {
         self.order(cx, |order, block, warp| {
             other = order.arrives((block, warp), group.mask, id, pc, waits);
         });
+        self.acquire_flags(cx, group.mask);
         let Some(first) = other.filter(|_| all) else { return };
         let thread = self.thread(group.mask.trailing_zeros());
         let parts = [

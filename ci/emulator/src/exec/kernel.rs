@@ -230,6 +230,9 @@ impl Task for Kernel {
             self.races = Some(Box::default());
         }
         let result = self.run(env, budget);
+        for limit in self.races.iter_mut().flat_map(|races| races.limits()) {
+            env.limited(&self.launch.program.name, limit);
+        }
         self.caches.fill(Cached::EMPTY);
         let step = match result {
             Ok(true) => Step::Done,

@@ -11,7 +11,7 @@ use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
 use super::near::{Bounds, NEAR, Near, Shape};
 use super::order::{HappensBefore, StrongAccess};
-use super::program::{Access, Element, Modify, Strength};
+use super::program::{Access, Element, Modify, Scope, Strength};
 use super::program::{LOCAL, PARAM, SHARED};
 use super::races::{self, Wrong};
 use super::warp::Warp;
@@ -198,6 +198,8 @@ impl Warp {
         if cx.races.is_some() {
             self.goes_on(cx, mask, pc);
         }
+        // Before the host can see the value.
+        self.strong(cx, a, AccessKind::Write, &at, mask);
         for lane in lanes(mask) {
             if let Some(addresses) = &addresses {
                 let bits = u64::MAX >> (64 - 8 * size);
@@ -220,7 +222,6 @@ impl Warp {
                 write(at[lane].wrapping_add(part * size), a.element, value(self, slot, lane));
             }
         }
-        self.strong(cx, a, AccessKind::Write, &at, mask);
         Ok(())
     }
 
@@ -291,12 +292,45 @@ impl Warp {
 
     /// Notes what a strong access of lanes orders, if the machine looks for races.
     fn strong(&self, cx: &mut Context<'_>, a: Access, kind: AccessKind, at: &Pointers, mask: u32) {
-        let Some(strength) = a.strong else { return };
+        let Some(strength) = a.strong.filter(|_| cx.races.is_some()) else { return };
         let bytes = usize::try_from(a.bytes()).unwrap_or(0);
         let (reads, writes) = (kind != AccessKind::Write, kind != AccessKind::Read);
         self.order(cx, |order, block, warp| {
             order.strong(&StrongAccess { block, warp, mask, at, bytes, strength, reads, writes });
         });
+        let own = cx.shared.addr()..cx.shared.addr() + usize::try_from(cx.shared_len).unwrap_or(0);
+        let has_flags = cx.env.has_flags();
+        for lane in lanes(mask).filter(|lane| !own.contains(&at[*lane].addr())) {
+            if reads
+                && has_flags
+                && strength.scope > Scope::Block
+                && cx.env.finds_flag(at[lane], read(at[lane], a.element))
+            {
+                if strength.acquires {
+                    cx.env.acquired(at[lane].addr(), &cx.launch.program);
+                } else {
+                    self.order(cx, |order, block, warp| {
+                        order.reads_foreign(block, warp, 1 << lane, at[lane].addr());
+                    });
+                }
+            }
+            if writes {
+                let mut releases = None;
+                self.order(cx, |order, block, warp| {
+                    releases = order.releases(block, warp, lane, strength);
+                });
+                if releases.is_some() || has_flags {
+                    cx.env.wrote_flag(at[lane], reads, releases);
+                }
+            }
+        }
+    }
+
+    /// Acquires the flags of other operations that lanes have read, behind a fence or a barrier.
+    pub(super) fn acquire_flags(&self, cx: &mut Context<'_>, mask: u32) {
+        let mut found = Vec::new();
+        self.order(cx, |order, block, warp| found = order.take_foreign(block, warp, mask));
+        found.into_iter().for_each(|at| cx.env.acquired(at, &cx.launch.program));
     }
 
     /// Notes what one lane touches, and reports what is wrong about it.

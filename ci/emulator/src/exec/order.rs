@@ -14,6 +14,8 @@ use super::skipped::Arrivals;
 
 /// How many barriers a block has.
 const BARRIERS: usize = 17;
+/// The size of all clocks that writes have released in a launch before clocks become simple.
+const EXACT: usize = 1 << 24;
 
 /// A time for each thread of a block.
 #[derive(Clone, Debug)]
@@ -104,6 +106,8 @@ impl Times {
 /// What a thread knows to have happened before.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
+    /// All accesses of all threads before this time.
+    all: u32,
     block: u32,
     own: Times,
     /// Of other blocks, by their numbers.
@@ -111,6 +115,12 @@ pub(super) struct Clock {
 }
 
 impl Clock {
+    /// What it takes to join it.
+    fn size(&self, threads: usize) -> usize {
+        let of = |times: &Times| if let Times::Each(_) = times { 1 + threads / 16 } else { 1 };
+        self.others.iter().fold(of(&self.own), |all, it| all + of(&it.1))
+    }
+
     fn of(&self, block: u32) -> Option<&Times> {
         if block == self.block {
             return Some(&self.own);
@@ -121,9 +131,9 @@ impl Clock {
 
     fn covers(&self, other: &Self) -> bool {
         let covers = |(block, times): (u32, &Times)| self.of(block).is_some_and(|own| own.covers(times));
-        let others = Arc::ptr_eq(&self.others, &other.others)
-            || other.others.iter().all(|(block, times)| covers((*block, times)));
-        others && covers((other.block, &other.own))
+        let others = self.all >= other.all && Arc::ptr_eq(&self.others, &other.others)
+            || self.all >= other.all && other.others.iter().all(|(block, times)| covers((*block, times)));
+        others && (other.own.bounds().1 == 0 || covers((other.block, &other.own)))
     }
 
     fn join_block(&mut self, block: u32, times: &Times, threads: usize) {
@@ -151,8 +161,11 @@ impl Clock {
     }
 
     fn join(&mut self, other: &Self, threads: usize) {
+        self.all = self.all.max(other.all);
         self.join_others(&other.others, threads);
-        self.join_block(other.block, &other.own, threads);
+        if other.own.bounds().1 > 0 {
+            self.join_block(other.block, &other.own, threads);
+        }
     }
 }
 
@@ -212,6 +225,8 @@ struct WarpOrder {
     groups: Vec<LaneGroup>,
     fences: Vec<Fenced>,
     observed: Vec<Observed>,
+    /// The lanes that have made a fence for the whole system.
+    system: u32,
     /// The epoch from which on its writes are not behind a `fence.proxy.async` of its own.
     proxy: u32,
 }
@@ -294,6 +309,27 @@ impl WarpOrder {
         let its = self.fences.iter().filter(|it| it.lanes >> lane & 1 != 0 && (it.wide || !wide));
         its.max_by_key(|it| it.time).map(|it| (&it.clock, it.time))
     }
+
+    /// What is before wide fences of lanes.
+    fn fenced(&self, warp: usize, mask: u32, old: Option<Arc<Clock>>, threads: usize) -> Option<Arc<Clock>> {
+        let mut all = old;
+        for it in self.fences.iter().filter(|it| it.wide && it.lanes & mask != 0) {
+            let mut clock = (*it.clock).clone();
+            clock.own.join_lanes(warp, it.lanes & mask, it.time, threads);
+            let clock = Arc::new(clock);
+            all = Some(all.map_or_else(|| Arc::clone(&clock), |all| joined(&all, &clock, threads)));
+        }
+        all
+    }
+
+    /// Lanes have the fences of all whom they have met.
+    fn pass_fences(&mut self, mask: u32, clock: &Arc<Clock>, time: u32) {
+        self.fences.retain_mut(|it| {
+            it.lanes &= !mask;
+            it.lanes != 0
+        });
+        self.fences.push(Fenced { lanes: mask, wide: true, clock: Arc::clone(clock), time });
+    }
 }
 
 /// The threads that have come to a barrier of the block since it last opened.
@@ -304,8 +340,9 @@ struct Meeting {
     /// For each warp, the lanes that wait.
     waiting: Vec<u32>,
     count: usize,
-    /// What all of them know.
+    /// What all of them know, and what is before fences of theirs.
     clock: Option<Arc<Clock>>,
+    fenced: Option<Arc<Clock>>,
     /// Lanes of a warp, and until when others know what they did.
     lanes: Vec<(usize, u32, u32)>,
 }
@@ -354,6 +391,10 @@ pub(super) struct HappensBefore {
     last: usize,
     /// What was released, by address.
     locations: HashMap<usize, Location>,
+    /// Flags of others that lanes of a warp have read and not yet acquired, by block and warp.
+    foreign: Vec<((u32, usize), u32, usize)>,
+    /// The size of all clocks that were released.
+    work: usize,
 }
 
 impl HappensBefore {
@@ -384,12 +425,13 @@ impl HappensBefore {
             self.locations.retain(|at, _| !shared.contains(at));
         }
         let now = self.tick();
-        let clock = Arc::new(Clock { block, own: Times::All(0), others: Arc::default() });
+        let clock = Arc::new(Clock { all: 0, block, own: Times::All(0), others: Arc::default() });
         let warp = || WarpOrder {
             epoch: now,
             groups: vec![LaneGroup { lanes: u32::MAX, clock: Arc::clone(&clock), with: 0, met: 0 }],
             fences: Vec::new(),
             observed: Vec::new(),
+            system: 0,
             proxy: 0,
         };
         let order = BlockOrder {
@@ -444,6 +486,9 @@ impl HappensBefore {
             });
         }
         let Some(all) = all else { return };
+        if let Some(fenced) = order.fenced(warp, mask, None, threads) {
+            order.pass_fences(mask, &fenced, 0);
+        }
         // Lanes that were met before and not now are known as they were.
         let clock = if all.with & !mask == 0 { all.clock } else { all.whole(warp, threads) };
         order.regroup(LaneGroup { lanes: mask, clock, with: mask, met: now });
@@ -468,6 +513,7 @@ impl HappensBefore {
         order.epoch = now;
         // A barrier is a fence for what its threads have read: `races.md` says why.
         order.take_observed(mask, true, threads);
+        meeting.fenced = order.fenced(warp, mask, meeting.fenced.take(), threads);
         for group in order.groups.iter().filter(|it| it.lanes & mask != 0) {
             meeting.clock = Some(match &meeting.clock {
                 Some(all) => joined(all, &group.clock, threads),
@@ -500,7 +546,7 @@ impl HappensBefore {
             for (warp, lanes, time) in &meeting.lanes {
                 own.join_lanes(*warp, *lanes, *time, threads);
             }
-            let mut each: Vec<u32> = (0..threads)
+            let each: Arc<[u32]> = (0..threads)
                 .map(|thread| {
                     let known = own.of(u16::try_from(thread).unwrap_or(u16::MAX));
                     let waits =
@@ -508,13 +554,15 @@ impl HappensBefore {
                     if waits { now } else { known }
                 })
                 .collect();
-            each.truncate(threads);
-            own = Times::Each(each.into());
+            own = Times::Each(each);
         }
-        let clock = Arc::new(Clock { block, own, others: Arc::clone(&clock.others) });
+        let clock = Arc::new(Clock { own, ..(*clock).clone() });
         for (order, mask) in warps.iter_mut().zip(&meeting.waiting).filter(|(_, mask)| **mask != 0) {
             order.epoch = now;
             order.regroup(LaneGroup { lanes: *mask, clock: Arc::clone(&clock), with: 0, met: 0 });
+            if let Some(fenced) = &meeting.fenced {
+                order.pass_fences(*mask, fenced, 0);
+            }
         }
     }
 
@@ -525,6 +573,9 @@ impl HappensBefore {
         let wide = scope > Scope::Block;
         order.take_observed(mask, wide, threads);
         order.epoch = now;
+        if scope == Scope::System {
+            order.system |= mask;
+        }
         order.fences.retain_mut(|it| {
             // A wide fence stays behind a narrow one.
             if wide || !it.wide {
@@ -561,7 +612,8 @@ impl HappensBefore {
         if self.is_idle(order, access) {
             return;
         }
-        let now = if strength.releases { self.tick() } else { self.now };
+        let is_exact = self.work < EXACT;
+        let now = if strength.releases || !is_exact { self.tick() } else { self.now };
         let threads = self.threads;
         let Some(order) = self.blocks[place].warps.get_mut(warp) else { return };
         let wide = strength.scope > Scope::Block;
@@ -590,6 +642,10 @@ impl HappensBefore {
                             let (clock, time) = order.released(lane, wide)?;
                             (Arc::clone(clock), time)
                         };
+                        if !is_exact {
+                            let (own, others) = (Times::All(0), Arc::default());
+                            return Some(Arc::new(Clock { all: now, block, own, others }));
+                        }
                         let mut clock = (*clock).clone();
                         clock.own.join_lanes(warp, 1 << lane, time, threads);
                         Some(Arc::new(clock))
@@ -609,14 +665,15 @@ impl HappensBefore {
                     let old_near = old_near.filter(|old| old.0 == block || new_near.is_none());
                     let of = old_near.as_ref().map_or(block, |old| old.0);
                     let near = both(old_near.map(|old| old.1), new_near).map(|clock| (of, clock));
-                    let wide = both(old_wide, new_wide);
+                    let wide = both(old_wide.filter(|_| is_exact || new_wide.is_none()), new_wide);
+                    self.work += wide.as_ref().map_or(0, |clock| clock.size(threads));
                     if wide.is_some() || near.is_some() {
                         self.locations.insert(key, Location { wide, near, by });
                     }
                 }
             }
         }
-        if strength.releases {
+        if strength.releases || !is_exact {
             order.epoch = now;
         }
     }
@@ -624,6 +681,36 @@ impl HappensBefore {
     /// Forgets what was released at a barrier in memory, which begins.
     pub(super) fn begins(&mut self, barrier: usize) {
         self.locations.remove(&barrier);
+    }
+
+    /// The scope in which a lane's strong write releases what was before, for other operations and the host.
+    pub(super) fn releases(
+        &mut self,
+        block: u32,
+        warp: usize,
+        lane: usize,
+        strength: Strength,
+    ) -> Option<Scope> {
+        let order = self.warp(block, warp)?;
+        if strength.scope <= Scope::Block || !strength.releases && order.released(lane, true).is_none() {
+            return None;
+        }
+        let system = strength.releases || order.system >> lane & 1 != 0;
+        Some(if system { strength.scope } else { Scope::Device })
+    }
+
+    /// Notes that lanes have read the flag of another operation.
+    pub(super) fn reads_foreign(&mut self, block: u32, warp: usize, mask: u32, at: usize) {
+        match self.foreign.iter_mut().find(|it| it.0 == (block, warp) && it.2 == at) {
+            Some(it) => it.1 |= mask,
+            None => self.foreign.push(((block, warp), mask, at)),
+        }
+    }
+
+    /// The flags of other operations that lanes have read, which a fence of theirs acquires.
+    pub(super) fn take_foreign(&mut self, block: u32, warp: usize, mask: u32) -> Vec<usize> {
+        let its = |it: &mut ((u32, usize), u32, usize)| it.0 == (block, warp) && it.1 & mask != 0;
+        self.foreign.extract_if(.., its).map(|it| it.2).collect()
     }
 
     /// Notes that lanes release what they have done so far to those who wait at a barrier, by the name of the
@@ -662,6 +749,11 @@ impl HappensBefore {
         !fenced(writer) && !fenced(reader)
     }
 
+    /// Whether so much was released that clocks are simple: races may be missed.
+    pub(super) fn is_simple(&self) -> bool {
+        self.work >= EXACT
+    }
+
     /// Whether an earlier access of a thread happened before all that another one does now.
     pub(super) fn is_before(&self, (block, thread): (u32, u16), epoch: u32, now: (u32, u16)) -> bool {
         if (block, thread) == now {
@@ -670,6 +762,9 @@ impl HappensBefore {
         let Some(order) = self.blocks.get(self.last).filter(|it| it.number == now.0) else { return true };
         let (warp, lane) = (usize::from(now.1) / LANES, usize::from(now.1) % LANES);
         let Some(group) = order.warps.get(warp).and_then(|it| it.group(lane)) else { return true };
+        if epoch < group.clock.all {
+            return true;
+        }
         if block == now.0 {
             let (other, at) = (usize::from(thread) / LANES, usize::from(thread) % LANES);
             let met = other == warp && group.with >> at & 1 != 0 && epoch < group.met;

@@ -110,6 +110,8 @@ struct MemoryWords {
     places: HashMap<usize, usize>,
     pages: Vec<(usize, Box<[MemoryWord; WORDS]>)>,
     last: usize,
+    /// Whether pages were replaced.
+    forgets: bool,
 }
 
 impl MemoryWords {
@@ -131,6 +133,7 @@ impl MemoryWords {
             self.pages.push(page);
         } else {
             // Races on the other page are missed from here on.
+            self.forgets = true;
             self.last = (self.last + 1) % most;
             self.places.remove(&self.pages[self.last].0);
             self.pages[self.last] = page;
@@ -167,6 +170,14 @@ impl KernelRaces {
     /// How often the threads of a block have arrived at its barriers.
     pub(super) fn arrivals(&mut self, block: u32) -> Option<&mut Arrivals> {
         self.order.arrivals(block)
+    }
+
+    /// The limits that were reached.
+    pub(super) fn limits(&self) -> impl Iterator<Item = &'static str> {
+        let words = "it uses more than 16 MiB, and the accesses to parts of them are forgotten";
+        let clocks = "it releases so often that from then on any flag orders all threads";
+        let reached = [(self.global.forgets, words), (self.order.is_simple(), clocks)];
+        reached.into_iter().filter_map(|(is, what)| is.then_some(what))
     }
 
     /// The order of accesses.

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::launch::Context;
-use super::program::{CopyQueue, Ins, NONE, Op};
+use super::program::{CopyQueue, Ins, NONE, Op, Scope};
 use super::warp::{Flow, Group, TURN, Turn, Warp};
 
 /// The instructions that a poll counts as.
@@ -144,6 +144,9 @@ impl Warp {
             Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
             Op::Fence(scope, false) => {
                 self.order(cx, |order, block, warp| order.fence(block, warp, mask, scope));
+                if scope > Scope::Block {
+                    self.acquire_flags(cx, mask);
+                }
             }
             Op::Fence(_, true) => self.order(cx, |order, block, warp| order.proxy_fence(block, warp, mask)),
             Op::Nothing => {}

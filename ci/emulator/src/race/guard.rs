@@ -62,6 +62,40 @@ pub(crate) fn remove_view(start: u64) {
     }
 }
 
+/// Whether there is memory that is mapped twice.
+pub(crate) fn is_used() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
+/// Whether bytes are of memory that is mapped twice.
+pub(crate) fn is_view(start: u64, bytes: u64) -> bool {
+    let end = start.saturating_add(bytes);
+    let guards = GUARDS.lock();
+    guards.views.range(..end).next_back().is_some_and(|(_, (last, _))| start < *last)
+}
+
+/// Opens the pages of bytes of such memory for a system call.
+pub(crate) fn open(start: u64, bytes: u64) {
+    let end = start.saturating_add(bytes);
+    let guards = GUARDS.lock();
+    for (first, (last, _)) in guards.views.range(..end).rev().take_while(|(_, (last, _))| start < *last) {
+        set(start.max(*first), end.min(*last), libc::PROT_READ | libc::PROT_WRITE);
+    }
+}
+
+/// Whether pinned memory that a kernel's arguments point to is protected: if system calls open it.
+static PINNED: AtomicBool = AtomicBool::new(false);
+
+/// Protects pinned memory from now on, too.
+pub(crate) fn protect_pinned() {
+    PINNED.store(true, Ordering::Relaxed);
+}
+
+/// Protects a page again that an access of the host has opened.
+pub(crate) fn protect_again(address: u64) {
+    GUARDS.lock().apply(address, address.saturating_add(1));
+}
+
 /// Protects bytes that an operation uses, if they are mapped twice.
 pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<OrderedOperation>) {
     if !ANY.load(Ordering::Relaxed) || bytes == 0 {
@@ -77,14 +111,16 @@ pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<Orde
     });
 }
 
-/// The same for all bytes of each managed allocation that some words point to.
+/// The same for all bytes of each managed or pinned allocation that some words point to.
 pub(crate) fn protect_targets(words: &[u8], operation: &Arc<OrderedOperation>) {
     if !ANY.load(Ordering::Relaxed) {
         return;
     }
     let mut guards = GUARDS.lock();
     for word in words.as_chunks::<8>().0 {
-        if let Some((start, end, true)) = guards.around(u64::from_le_bytes(*word)) {
+        if let Some((start, end, managed)) = guards.around(u64::from_le_bytes(*word))
+            && (managed || PINNED.load(Ordering::Relaxed))
+        {
             guards.add(PageGuard { start, end, writes: true, operation: Arc::clone(operation) });
         }
     }

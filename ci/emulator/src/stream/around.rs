@@ -1,6 +1,8 @@
 //! The machine as a running kernel sees it.
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
+use std::sync::Arc;
+
 use super::condition;
 use super::grid::Grid;
 use super::names::OperationId;
@@ -8,9 +10,10 @@ use super::queue::Queue;
 use crate::device::Limits;
 use crate::exec::env::{AccessKind, Env, Region, RuntimeAnswer, RuntimeCall};
 use crate::exec::image::{Image, Texture};
-use crate::exec::{Mistake, Refused};
+use crate::exec::program::Scope;
+use crate::exec::{Mistake, Program, Refused};
 use crate::finding::{Finding, Subject};
-use crate::host_line::HostLine;
+use crate::host_line::{HostLine, demangled};
 use crate::memory::{Allocation, Allocations, Kind};
 use crate::page::host_memory;
 use crate::race::Touched;
@@ -135,6 +138,30 @@ impl Env for Around<'_> {
     fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
         if let Some(touched) = &mut self.touched {
             touched.warp(kind, at, mask, usize::try_from(bytes).unwrap_or(0), pc);
+        }
+    }
+
+    fn has_flags(&self) -> bool {
+        self.may_find_flags()
+    }
+
+    fn wrote_flag(&mut self, at: *mut u8, atomic: bool, releases: Option<Scope>) {
+        self.note_flag(at, atomic, releases);
+    }
+
+    fn finds_flag(&mut self, at: *mut u8, value: u64) -> bool {
+        self.finds(at, value)
+    }
+
+    fn acquired(&mut self, at: usize, program: &Arc<Program>) {
+        self.acquire(at, program);
+    }
+
+    fn limited(&mut self, kernel: &str, limit: &'static str) {
+        if let Some(races) = &mut self.queue.races
+            && races.limits.insert((kernel.to_owned(), limit))
+        {
+            eprintln!("CUDA emulator: races within kernel {} may be missed: {limit}", demangled(kernel));
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZero;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use cuda_hazard::happens_before::VectorClock;
@@ -17,6 +17,7 @@ use super::grid::Grid;
 use super::names::{OperationId, StreamId};
 use super::work::Work;
 use crate::config::Schedule;
+use crate::exec::Program;
 use crate::host_line::HostLine;
 use crate::race::{Origin, Races};
 use crate::thread;
@@ -259,6 +260,14 @@ impl Queue {
         }
         if wanted {
             self.want(until);
+        }
+    }
+
+    /// The program of an operation that is a kernel and does not run at this moment.
+    pub(super) fn program(&self, id: OperationId) -> Option<Arc<Program>> {
+        match self.entries.get(&id)?.work.as_ref()? {
+            Work::Task(task) => task.program().cloned(),
+            _ => None,
         }
     }
 

@@ -107,6 +107,9 @@ impl Lower<'_> {
                 self.emit(Op::Store(access), &[value, NONE, NONE, NONE, to.slot]);
             }
             self.emit(Op::Fence(Scope::Device, false), &[]);
+            // All threads of the warp execute it together.
+            let all = self.word(u32::MAX);
+            self.emit(Op::WarpBarrier, &[all]);
             self.program.shows_order = true;
             return Ok(());
         }
