@@ -52,6 +52,7 @@ impl Machine {
         }
         allocations.two_views = config.races && guard::HANDLES_FAULTS;
         let mut queue = Queue::new(config.schedule);
+        queue.runs_on = config.runs_on;
         queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {
             config,

@@ -109,6 +109,11 @@ pub trait Env: Send {
         let _ = (kind, at, mask, bytes, pc);
     }
 
+    /// Whether the other blocks of a kernel run on after a fault, to be checked for races.
+    fn runs_on(&self) -> bool {
+        false
+    }
+
     /// Whether other operations or the host may set flags for this one.
     fn has_flags(&self) -> bool {
         false

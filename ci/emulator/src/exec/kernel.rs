@@ -17,6 +17,8 @@ use super::workers::Blocks;
 const BLOCK_TURN: u64 = 1 << 16;
 /// The number of instructions after which a kernel is long enough for several processors.
 const WORTH: u64 = 1 << 15;
+/// The number of instructions that other blocks may run after a fault.
+const AFTER_A_FAULT: u64 = 1 << 22;
 /// Bytes of the memory that grid-wide barriers use.
 const WORKSPACE: u64 = 64;
 
@@ -41,6 +43,8 @@ pub struct Kernel {
     workspace: u64,
     /// The accesses so far, if the machine looks for races.
     races: Option<Box<KernelRaces>>,
+    /// The first fault, and when it was, if other blocks run on.
+    fault: Option<(Fault, u64)>,
 }
 
 // SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of
@@ -65,6 +69,7 @@ impl Kernel {
             clock: 0,
             workspace: 0,
             races: None,
+            fault: None,
         }
     }
 
@@ -149,7 +154,18 @@ impl Kernel {
             self.turn %= self.resident.len();
             let mut fuel = left.min(BLOCK_TURN.saturating_sub(self.spent).max(1));
             let given = fuel;
-            let state = self.run_block(env, &mut fuel)?;
+            let state = match self.run_block(env, &mut fuel) {
+                Err(fault) if env.traces() && env.runs_on() => {
+                    self.fault.get_or_insert((fault, self.clock));
+                    Left::Over
+                }
+                state => state?,
+            };
+            if let Some((fault, _)) =
+                self.fault.take_if(|(_, since)| self.clock.saturating_sub(*since) > AFTER_A_FAULT)
+            {
+                return Err(fault);
+            }
             // A turn costs something even when it runs nothing.
             left = left.saturating_sub((given - fuel).max(1));
             self.spent += given - fuel;
@@ -235,7 +251,7 @@ impl Task for Kernel {
         }
         self.caches.fill(Cached::EMPTY);
         let step = match result {
-            Ok(true) => Step::Done,
+            Ok(true) => self.fault.take().map_or(Step::Done, |(fault, _)| Step::Fault(fault)),
             Ok(false) => return Step::Yield,
             Err(fault) => Step::Fault(fault),
         };

@@ -141,6 +141,10 @@ impl Env for Around<'_> {
         }
     }
 
+    fn runs_on(&self) -> bool {
+        self.queue.runs_on
+    }
+
     fn has_flags(&self) -> bool {
         self.may_find_flags()
     }

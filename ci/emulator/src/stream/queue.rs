@@ -77,6 +77,8 @@ pub(crate) struct Queue {
     pub(super) staged: usize,
     /// Whether the process ends.
     pub(super) ends: bool,
+    /// Whether the other blocks of a kernel run on after a fault.
+    pub(crate) runs_on: bool,
     /// The races between operations, if they are looked for.
     pub(crate) races: Option<Races>,
     /// The work and the handles of kernels that run and have called the runtime.
@@ -102,6 +104,7 @@ impl Queue {
             started: false,
             staged: 0,
             ends: false,
+            runs_on: false,
             races: None,
             grids: HashMap::new(),
             handles: 0,

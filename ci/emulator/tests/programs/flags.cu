@@ -1,11 +1,8 @@
 // Flags between kernels, and between a kernel and the host, and memory that kernels and the host share: one a
-// case, as in races.cu: flags CASE [right].
+// case, as in `races.cu`: flags CASE [right].
 #include "check.h"
 
 #include <unistd.h>
-
-#include <atomic>
-#include <cstdint>
 
 namespace {
 
@@ -30,7 +27,7 @@ struct Shared {
 enum Way { RELEASES, RELEASES_THE_DEVICE, RELAXED };
 
 __global__ void gives(Shared *s, Way way) {
-    s->data[7] = 1; // pinned_flag: first; managed_flag: first; pinned_flag_of_the_device: first; between_kernels: first; pinned_flag_unread: first; one_page: first
+    s->data[7] = 1; // pinned_flag: first; managed_flag: first; pinned_flag_of_the_device: first; between_kernels: first; pinned_flag_unread: first
     if (way == RELEASES) __threadfence_system();
     if (way == RELEASES_THE_DEVICE) __threadfence();
     ST("volatile", s->flag, 1);
@@ -44,7 +41,7 @@ __global__ void gives_by_release(Shared *s) {
 __global__ void takes(Shared *s, bool acquires, unsigned *out) {
     while (LD("volatile", s->flag) == 0) {}
     if (acquires) __threadfence_system();
-    out[0] = s->data[7]; // between_kernels: second; between_kernels_without_acquire: second; from_the_host: second; from_the_host_managed: second
+    out[0] = s->data[7]; // between_kernels: second; between_kernels_without_acquire: second
 }
 
 __global__ void gives_to_a_kernel(Shared *s) {
@@ -95,13 +92,13 @@ bool to_the_host(bool managed, Way way, bool waits) {
     return got <= 1;
 }
 
-bool from_the_host(bool managed, bool right) {
+// Correct.
+bool from_the_host(bool managed) {
     Shared *s = shared(managed);
     unsigned *out = reinterpret_cast<unsigned *>(device(4));
     takes<<<1, 1, 0, stream()>>>(s, true, out);
-    if (right) write_by_host(&s->data[7], 1);
+    write_by_host(&s->data[7], 1);
     write_by_host(s->flag, 1);
-    if (!right) write_by_host(&s->data[7], 1); // from_the_host: first; from_the_host_managed: first
     OK(cudaDeviceSynchronize());
     return true;
 }
@@ -124,8 +121,8 @@ bool run(const std::string &name, bool right) {
     if (name == "managed_flag") return to_the_host(true, right ? RELEASES : RELAXED, true);
     if (name == "pinned_flag_of_the_device") return to_the_host(false, right ? RELEASES : RELEASES_THE_DEVICE, true);
     if (name == "pinned_flag_unread") return to_the_host(false, RELEASES, right);
-    if (name == "from_the_host") return from_the_host(false, right);
-    if (name == "from_the_host_managed") return from_the_host(true, right);
+    if (name == "from_the_host") return from_the_host(false);
+    if (name == "from_the_host_managed") return from_the_host(true);
     if (name == "between_kernels") return between_kernels(right, true);
     if (name == "between_kernels_without_acquire") return between_kernels(true, right);
     if (name == "release_store") {

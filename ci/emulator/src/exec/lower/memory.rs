@@ -7,6 +7,8 @@
     reason = "atomic operations work on the low bits of 64"
 )]
 
+use std::sync::LazyLock;
+
 use half::{bf16, f16};
 
 use super::allocate::FRAME;
@@ -48,8 +50,16 @@ fn strength(i: &Instruction) -> Option<Strength> {
     let has = |words: &[&str]| words.iter().any(|word| i.has(word));
     let (acquires, releases) = (has(&["acquire", "acq_rel"]), has(&["release", "acq_rel"]));
     let usual = if has(&["volatile", "mmio"]) { Scope::System } else { Scope::Device };
-    let strong = acquires || releases || has(&["volatile", "relaxed", "mmio"]) || is_atomic(i);
+    let is_volatile = has(&["volatile"]) && !volatile_is_plain();
+    let strong = acquires || releases || is_volatile || has(&["relaxed", "mmio"]) || is_atomic(i);
     strong.then(|| Strength { scope: scope(i).unwrap_or(usual), acquires, releases })
+}
+
+/// Whether volatile accesses race as in C++, where PTX has them as relaxed.
+fn volatile_is_plain() -> bool {
+    static IS_PLAIN: LazyLock<bool> =
+        LazyLock::new(|| std::env::var("CUDA_EMULATOR_VOLATILE").is_ok_and(|it| it == "plain"));
+    *IS_PLAIN
 }
 
 /// Whether an instruction is an atomic operation.
@@ -173,7 +183,8 @@ impl Lower<'_> {
         s[4] = place.slot;
         let mut access = self.access(&place, element, count, class == Class::Wide)?;
         access.strong = strength(i);
-        self.program.shows_order |= access.strong.is_some() && place.space != Space::Shared;
+        self.program.shows_order |=
+            (access.strong.is_some() || i.has("volatile")) && place.space != Space::Shared;
         self.emit(if place.argument { Op::Param(access) } else { Op::Load(access) }, &s);
         Ok(())
     }
@@ -207,7 +218,8 @@ impl Lower<'_> {
         s[4] = place.slot;
         let mut access = self.access(&place, element, count, class == Class::Wide)?;
         access.strong = strength(i);
-        self.program.shows_order |= access.strong.is_some() && place.space != Space::Shared;
+        self.program.shows_order |=
+            (access.strong.is_some() || i.has("volatile")) && place.space != Space::Shared;
         self.emit(Op::Store(access), &s);
         Ok(())
     }
