@@ -1,24 +1,8 @@
 //! Compiles the kernels and generates their handles.
 
 fn main() {
-    let names = [
-        "vector",
-        "fill",
-        "matrix",
-        "points",
-        "heap",
-        "gate",
-        "copy_many",
-        "stream",
-        "fault",
-        "arguments",
-        "convolution",
-        "variables",
-        "image",
-        "probe",
-        "tensor",
-        "reduce",
-    ];
+    let names =
+        ["vector", "fill", "matrix", "points", "heap", "gate", "copy_many", "convolution", "image", "tensor"];
     cuda_kernels_build::Build::new()
         .files(names.map(|name| format!("kernels/{name}.cu")))
         .headers(names.map(|name| format!("kernels/{name}.cuh")))
@@ -31,10 +15,4 @@ fn main() {
         .include("kernels")
         .archs(["sm_90", "compute_90"])
         .compile("cuda_clusters");
-    // Kernels that set conditions of graphs, or call functions of other sources.
-    cuda_kernels_build::Build::new()
-        .files(["condition", "paths", "sum"].map(|name| format!("kernels/linked/{name}.cu")))
-        .headers(["condition", "paths"].map(|name| format!("kernels/linked/{name}.cuh")))
-        .relocatable()
-        .compile("cuda_linked");
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The signatures of CUDA 13.0, which the library stands for.
+/// The types of CUDA 13.0, which the library stands for.
 const BINDINGS: &str = "snapshot/bindings.rs";
 
 /// Every function of the runtime, with its version.

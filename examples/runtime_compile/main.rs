@@ -1,35 +1,32 @@
 //! Compiles a template from source while the program runs, and launches it.
 //!
-//! `build.rs` finds NVRTC, and `nvrtc.rs` is the safe layer. The PTX is a `Library`, whose kernel takes typed
-//! arguments. Without NVRTC, the program is built and says so.
-#![cfg_attr(nvrtc, expect(unsafe_code, reason = "calls NVRTC, and launches a kernel"))]
+//! `cuda-nvrtc` loads NVRTC. The PTX is a `Library`, whose kernel takes typed arguments. Without NVRTC, the
+//! program starts and says so.
+#![expect(unsafe_code, reason = "launches a kernel")]
 use std::process::ExitCode;
 
-#[cfg(nvrtc)]
-mod nvrtc;
+use cuda_nvrtc::{ErrorKind, Nvrtc, Options, Source};
+use cuda_safe::{Device, DeviceBuffer, Library, Stream, launch};
 
-#[cfg(not(nvrtc))]
-fn main() -> ExitCode {
-    eprintln!("not run: no NVRTC");
-    ExitCode::from(77)
-}
-
-#[cfg(nvrtc)]
-fn main() -> anyhow::Result<ExitCode> {
-    use cuda_safe::{Device, DeviceBuffer, Library, Stream, launch};
-
-    const SOURCE: &str = "
+const SOURCE: &str = "
 template <typename T> __global__ void axpy(T a, const T* x, T* y, unsigned n) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = a * x[i] + y[i];
 }";
 
-    let capability = Device::current()?.properties()?.compute_capability();
-    let architecture = format!("--gpu-architecture=compute_{}{}", capability.0, capability.1);
-    let (ptx, name) = nvrtc::compile(SOURCE, "axpy<float>", &[&architecture])?;
-    let library = Library::from_ptx(ptx)?;
+fn main() -> anyhow::Result<ExitCode> {
+    let nvrtc = match Nvrtc::get() {
+        Ok(nvrtc) => nvrtc,
+        Err(_) => {
+            eprintln!("not run: no NVRTC");
+            return Ok(ExitCode::from(77));
+        }
+    };
+    let options = Options::new(Device::current()?.compute_capability()?);
+    let compiled = nvrtc.compile(&Source::new("axpy.cu", SOURCE).name("axpy<float>"), &options)?;
+    let (library, name) = (Library::from_ptx(compiled.ptx())?, compiled.lowered("axpy<float>")?);
     // SAFETY: the parameters are those of the source.
-    let axpy = unsafe { library.kernel::<(f32, *const f32, *mut f32, u32)>(&name) }?;
+    let axpy = unsafe { library.kernel::<(f32, *const f32, *mut f32, u32)>(name) }?;
     println!("{name}");
 
     let n = 1000_u32;
@@ -41,8 +38,11 @@ template <typename T> __global__ void axpy(T a, const T* x, T* y, unsigned n) {
     println!("y[999] = {}", y.to_vec()?[999]);
 
     // A wrong source: NVRTC's messages have its lines.
-    if let Err(error) = nvrtc::compile("__global__ void wrong() { y[0] = 1; }", "wrong", &[&architecture]) {
-        println!("{error}");
+    let wrong = Source::new("wrong.cu", "__global__ void wrong() { y[0] = 1; }");
+    if let Err(error) = nvrtc.compile(&wrong, &options)
+        && let ErrorKind::Compile(log) = error.kind()
+    {
+        println!("{log}");
     }
     Ok(ExitCode::SUCCESS)
 }

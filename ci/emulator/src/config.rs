@@ -4,6 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::finding::reports_to_file;
+use crate::{profile, suppression};
 
 /// When asynchronous work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,7 @@ pub(crate) struct Config {
 impl Config {
     /// Reads the process's environment. A value of the wrong form is an error that names the variable.
     pub(crate) fn from_env() -> Result<Self, String> {
+        suppression::load()?;
         Self::read(|name| std::env::var(name).ok())
     }
 
@@ -57,8 +59,9 @@ impl Config {
                 _ => Err(format!("{name} is {text:?}: expected a number from 0 to {most}")),
             },
         };
-        let devices = number("CUDA_EMULATOR_DEVICES", 2, 64)?;
-        let memory = number("CUDA_EMULATOR_MEMORY", 16384, 1 << 20)?;
+        let (profile, count) = profile::parse(&get("CUDA_EMULATOR_DEVICE").unwrap_or_default())?;
+        let devices = number("CUDA_EMULATOR_DEVICES", count.unwrap_or(2).min(64), 64)?;
+        let memory = number("CUDA_EMULATOR_MEMORY", profile.memory, 1 << 20)?;
         let budget = match number("CUDA_EMULATOR_BUDGET", u64::MAX, 1 << 20)? {
             u64::MAX => None,
             budget => Some(budget << 20),
@@ -127,6 +130,14 @@ mod tests {
             (config.devices, config.schedule, config.leaks || config.initcheck),
             (2, Schedule::Late, false)
         );
+    }
+
+    #[test]
+    fn a_device_has_its_memory_and_its_number_unless_others_are_set() {
+        let config = with(&[("CUDA_EMULATOR_DEVICE", "h200x4"), ("CUDA_EMULATOR_MEMORY", "64")]).unwrap();
+        assert_eq!((config.devices, config.memory), (4, 64 << 20));
+        assert_eq!(with(&[("CUDA_EMULATOR_DEVICE", "t4")]).unwrap().memory, 15109 << 20);
+        assert!(with(&[("CUDA_EMULATOR_DEVICE", "h20")]).unwrap_err().contains("h20"));
     }
 
     #[test]

@@ -11,7 +11,9 @@ use crate::config::{Config, Schedule};
 use crate::context::Contexts;
 use crate::device::Device;
 use crate::error::{Answer, Code};
+use crate::exec::ThreadLine;
 use crate::external::Externals;
+use crate::fidelity::{self, Limit};
 use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
@@ -71,15 +73,17 @@ impl Machine {
 
     /// Ends a device's context with an error that every later call on it returns.
     pub(crate) fn fail(&mut self, device: usize, code: Code, message: &str, call: &str, line: HostLine) {
-        self.fail_at(device, code, message, call, [line, HostLine::NONE]);
+        self.fail_at(device, code, message, None, call, [line, HostLine::NONE]);
     }
 
-    /// The same, with the line at which the memory was allocated that the message names, if one is known.
+    /// The same, with the thread of a kernel, and the line at which the memory was allocated that the message
+    /// names, if they are known.
     pub(crate) fn fail_at(
         &mut self,
         device: usize,
         code: Code,
         message: &str,
+        thread: Option<ThreadLine>,
         call: &str,
         [line, memory]: [HostLine; 2],
     ) {
@@ -88,10 +92,14 @@ impl Machine {
         let what = format!("{name} ({}) on device {device}: {message}", code.0);
         let advice = "Every later call on the device returns this error.";
         let mut finding = Finding::new(Subject::Fault, what, advice).part(call, line);
+        if let Some(at) = thread {
+            finding = finding.at(at);
+        }
         if memory != HostLine::NONE {
             finding = finding.part("the memory", memory);
         }
         finding.report();
+        fidelity::note(Limit::AfterFault);
         if let Some(device) = self.devices.get_mut(device) {
             device.fault.get_or_insert(code);
         }

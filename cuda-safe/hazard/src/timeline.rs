@@ -227,9 +227,9 @@ impl Timeline {
     #[inline]
     pub(crate) fn is_caught_up(&self, state: &SubmitState) -> bool {
         // No `match`: the processor would mispredict its jump table after the driver's code.
-        if self.kind == Kind::NonBlocking {
+        if matches!(self.kind, Kind::NonBlocking) {
             true
-        } else if self.kind == Kind::Legacy {
+        } else if matches!(self.kind, Kind::Legacy) {
             !self.device.has_changes() && state.legacy_seen == 0
         } else {
             self.device.actions() == state.legacy_seen

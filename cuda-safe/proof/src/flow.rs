@@ -19,6 +19,10 @@ use crate::step::{Analysis, Doubt, signed};
 const MOST_ROUNDS: usize = 40;
 /// Steps in all that such rounds may take.
 const MOST_ROUND_STEPS: u64 = 30_000;
+/// States that a block keeps apart.
+const MOST_APART: usize = 4;
+/// Pointers that are chosen in one block, one case after the other.
+const MOST_SPLITS: u32 = 3;
 /// Loops within loops.
 const DEEPEST: u32 = 32;
 /// Tests that are looked at for invariants of a loop.
@@ -33,7 +37,7 @@ pub(crate) enum GaveUp {
     Budget,
     /// A loop that is entered at two places.
     Irreducible(usize),
-    /// A step is refused.
+    /// A step is refused, or no memory suffices for an access.
     Refused,
 }
 
@@ -50,6 +54,17 @@ pub(crate) struct Walk<'w, 'a> {
     depth: u32,
     /// The tests at branches, for guesses of invariants.
     tests: Vec<Rc<Test>>,
+    /// Whether states met that differ in a flag or in what an address counts from, which a thorough try keeps
+    /// apart.
+    pub(crate) met: bool,
+}
+
+/// Returns the state at each of the blocks.
+fn to_each(blocks: &[usize], state: State) -> Ends {
+    let Some((last, others)) = blocks.split_last() else { return Ends::new() };
+    let mut ends: Ends = others.iter().map(|block| (*block, state.clone())).collect();
+    ends.push((*last, state));
+    ends
 }
 
 /// What a loop does to a register.
@@ -79,7 +94,7 @@ struct Changed {
 impl<'w, 'a> Walk<'w, 'a> {
     pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph) -> Self {
         let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
-        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests }
+        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, met: false }
     }
 
     /// Goes through the whole kernel.
@@ -95,7 +110,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn spend(&self) -> Result<(), GaveUp> {
-        if self.analysis.doubt.is_some() {
+        if self.analysis.doubt.is_some() || self.analysis.is_beyond {
             return Err(GaveUp::Refused);
         }
         if self.analysis.spent() > self.analysis.limit { Err(GaveUp::Budget) } else { Ok(()) }
@@ -111,39 +126,41 @@ impl<'w, 'a> Walk<'w, 'a> {
     ) -> Result<(Vec<State>, Ends), GaveUp> {
         let graph = self.graph;
         self.analysis.symbols.work += 1 + graph.blocks.len() as u64 / 16;
-        let mut open: Vec<Vec<State>> = vec![Vec::new(); graph.blocks.len()];
+        // The states that wait at blocks. They are few.
+        let mut open = Ends::new();
         let (mut backs, mut exits) = (Vec::new(), Vec::new());
         let mut arrivals = entry;
         let mut is_entry = true;
-        let mut done = BTreeSet::new();
+        let mut done = vec![false; graph.blocks.len()];
         for at in std::iter::once(None).chain(order.iter().copied().map(Some)) {
             if let Some(block) = at {
-                let states = std::mem::take(&mut open[block]);
-                done.insert(block);
-                let Some(state) = self.meet(states, block) else { continue };
-                arrivals = match graph.loop_at(block).filter(|_| header != Some(block)) {
-                    Some(_) if self.depth == DEEPEST => return Err(GaveUp::Budget),
-                    Some(inner) => {
-                        self.depth += 1;
-                        let ends = self.repeat(inner, state)?;
-                        self.depth -= 1;
-                        ends
+                done[block] = true;
+                let states = open.extract_if(.., |(at, _)| *at == block).map(|(_, state)| state).collect();
+                for state in self.meet(states, block) {
+                    match graph.loop_at(block).filter(|_| header != Some(block)) {
+                        Some(_) if self.depth == DEEPEST => return Err(GaveUp::Budget),
+                        Some(inner) => {
+                            self.depth += 1;
+                            arrivals.extend(self.repeat(inner, state)?);
+                            self.depth -= 1;
+                        }
+                        None => {
+                            self.steps(block, graph.blocks[block].start, state, MOST_SPLITS, &mut arrivals)?
+                        }
                     }
-                    None => self.block(block, state)?,
-                };
+                }
             }
             for (block, mut state) in arrivals.drain(..) {
                 let own = graph.blocks[block].inside;
                 let is_inner_header =
                     |it: &Loop| it.outer == header && it.header != header.unwrap_or(usize::MAX);
-                let is_outside =
-                    header.is_some_and(|it| graph.loop_at(it).is_some_and(|it| !it.blocks.contains(&block)));
+                let is_outside = header
+                    .is_some_and(|it| graph.loop_at(it).is_some_and(|it| !it.contained.contains(block)));
                 if header == Some(block) && !is_entry {
                     backs.push(state);
                 } else if is_outside {
                     exits.push((block, state));
-                } else if (own == header || graph.loop_at(block).is_some_and(is_inner_header))
-                    && !done.contains(&block)
+                } else if (own == header || graph.loop_at(block).is_some_and(is_inner_header)) && !done[block]
                 {
                     let needed = &graph.blocks[block].needed;
                     self.analysis.symbols.work += 1 + state.registers.len() as u64 / 64;
@@ -152,7 +169,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                             *value = Value::Unset;
                         }
                     }
-                    open[block].push(state);
+                    open.push((block, state));
                 } else {
                     return Err(GaveUp::Irreducible(graph.blocks[block].start));
                 }
@@ -162,11 +179,44 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok((backs, exits))
     }
 
+    /// Returns states of which one holds wherever one of those that are given does: a single one, unless they
+    /// are kept apart.
+    fn meet(&mut self, states: Vec<State>, block: usize) -> Vec<State> {
+        let mut groups: Vec<State> = Vec::new();
+        for state in states {
+            let near = groups.iter().position(|group| !self.differ(group, &state, block));
+            self.met |= near.is_none() && !groups.is_empty();
+            let joins = if self.analysis.is_thorough && groups.len() < MOST_APART {
+                near
+            } else {
+                near.or(groups.len().checked_sub(1))
+            };
+            match joins {
+                Some(at) => groups[at] = self.join(&groups[at], &state, Some(block)),
+                None => groups.push(state),
+            }
+        }
+        groups
+    }
+
     /// Returns a state that holds wherever one of the states does.
-    fn meet(&mut self, states: Vec<State>, block: usize) -> Option<State> {
-        let mut all = states.into_iter();
-        let first = all.next()?;
-        Some(all.fold(first, |one, other| self.join(&one, &other, Some(block))))
+    fn meet_all(&mut self, states: Vec<State>, block: usize) -> Option<State> {
+        states.into_iter().reduce(|one, other| self.join(&one, &other, Some(block)))
+    }
+
+    /// Returns whether states differ in a flag, or in what an address counts from, which the block needs.
+    fn differ(&self, one: &State, other: &State, block: usize) -> bool {
+        let needed = &self.graph.blocks[block].needed;
+        one.registers.iter().zip(&other.registers).enumerate().any(|(register, pair)| match pair {
+            (Value::Number(a), Value::Number(b)) if !Rc::ptr_eq(a, b) && needed.contains(register) => {
+                let is_flag = |it: &Form| matches!(it.as_constant(), Some(0 | 1));
+                is_flag(a) && is_flag(b) && a != b || !self.analysis.symbols.has_same_base(a, b)
+            }
+            (Value::Test(a), Value::Test(b)) if needed.contains(register) => {
+                matches!((&**a, &**b), (Test::Is(a), Test::Is(b)) if a != b)
+            }
+            _ => false,
+        })
     }
 
     fn join(&mut self, one: &State, other: &State, block: Option<usize>) -> State {
@@ -191,17 +241,38 @@ impl<'w, 'a> Walk<'w, 'a> {
         both
     }
 
-    /// Goes through a block. Returns the states at the blocks that follow.
-    fn block(&mut self, block: usize, mut state: State) -> Result<Ends, GaveUp> {
+    /// Goes through the steps of a block from one on. Adds the states at the blocks that follow.
+    fn steps(
+        &mut self,
+        block: usize,
+        start: usize,
+        mut state: State,
+        splits: u32,
+        ends: &mut Ends,
+    ) -> Result<(), GaveUp> {
         let graph = self.graph;
-        let (start, end) = (graph.blocks[block].start, graph.blocks[block].end);
         let kernel = self.analysis.kernel;
-        for index in start..end {
+        for index in start..graph.blocks[block].end {
             self.spend()?;
             let step = &kernel.steps[index];
             let guard = step.guard.map(|guard| self.analysis.test(&state, guard));
             if matches!(step.op, Op::Bra | Op::Exit) {
-                return Ok(self.branch(block, index, state, guard));
+                ends.extend(self.branch(block, index, state, guard));
+                return Ok(());
+            }
+            // A pointer that is chosen: one case after the other.
+            if let Some((test, pointers)) = self.analysis.chosen_pointers(&state, step) {
+                self.met = true;
+                if self.analysis.is_thorough && splits > 0 {
+                    for (outcome, pointer) in [(true, pointers.0), (false, pointers.1)] {
+                        let mut case = state.clone();
+                        if self.analysis.refine(&mut case, &test, outcome) {
+                            self.analysis.set(&mut case, step.to[0], Value::Number(pointer));
+                            self.steps(block, index + 1, case, splits - 1, ends)?;
+                        }
+                    }
+                    return Ok(());
+                }
             }
             let Some(guard) = guard else {
                 self.analysis.step(&mut state, index);
@@ -217,21 +288,18 @@ impl<'w, 'a> Walk<'w, 'a> {
                 (true, true) => self.join(&on, &off, None),
                 (true, false) => on,
                 (false, true) => off,
-                (false, false) => return Ok(Ends::new()),
+                (false, false) => return Ok(()),
             };
         }
-        Ok(graph.blocks[block].next.first().map(|next| vec![(*next, state)]).unwrap_or_default())
+        ends.extend(graph.blocks[block].next.first().map(|next| (*next, state)));
+        Ok(())
     }
 
     fn branch(&mut self, block: usize, index: usize, state: State, guard: Option<Rc<Test>>) -> Ends {
         let next = &self.graph.blocks[block].next;
         let is_exit = self.analysis.kernel.steps[index].op == Op::Exit;
         let Some(guard) = guard else {
-            return if is_exit {
-                Ends::new()
-            } else {
-                next.iter().map(|next| (*next, state.clone())).collect()
-            };
+            return if is_exit { Ends::new() } else { to_each(next, state) };
         };
         self.tests.push(Rc::clone(&guard));
         let (mut taken, mut passed) = (state.clone(), state);
@@ -243,7 +311,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             ends.extend(through.map(|next| (*next, passed)));
         }
         if !is_exit && self.analysis.refine(&mut taken, &guard, true) {
-            ends.extend(targets.iter().map(|next| (*next, taken.clone())));
+            ends.extend(to_each(targets, taken));
         }
         ends
     }
@@ -309,7 +377,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             if !exits.is_empty() {
                 break;
             }
-            let Some(next) = self.meet(backs, it.header) else { break };
+            let Some(next) = self.meet_all(backs, it.header) else { break };
             state = next;
             // A register of a function that was called is another one in the next call.
             for register in it.written.iter().map(|it| *it as usize) {
@@ -736,19 +804,16 @@ impl<'w, 'a> Walk<'w, 'a> {
         one.change = Change::Range(from, 1, None);
     }
 
-    /// Returns why the analysis gave up.
-    pub(crate) fn doubt(&self, why: GaveUp) -> Doubt {
+    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need the
+    /// names of the arguments.
+    pub(crate) fn doubt(&self, why: GaveUp) -> Option<Doubt> {
         let kernel = self.analysis.kernel;
-        let at = |step: usize| kernel.steps.get(step).map_or((0, 0), |step| step.at);
-        let doubt = |at: (u32, u32), reason: &str| Doubt {
-            at,
-            reason: reason.to_owned(),
-            origin: (Origin::Exact, at),
+        let (step, reason) = match why {
+            GaveUp::Refused => return self.analysis.doubt.clone(),
+            GaveUp::Irreducible(step) => (step, "a loop is entered at two places"),
+            GaveUp::Budget => (0, "the proof takes more work than its budget"),
         };
-        match (why, &self.analysis.doubt) {
-            (_, Some(doubt)) => doubt.clone(),
-            (GaveUp::Irreducible(step), _) => doubt(at(step), "a loop is entered at two places"),
-            _ => doubt(at(0), "the proof takes more work than its budget"),
-        }
+        let at = kernel.steps.get(step).map_or((0, 0), |step| step.at);
+        Some(Doubt { at, reason: reason.to_owned(), origin: (Origin::Exact, at) })
     }
 }

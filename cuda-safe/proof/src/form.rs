@@ -39,7 +39,7 @@ impl Form {
 
     /// Returns `self + factor * other`.
     pub(crate) fn plus(&self, other: &Self, factor: i128) -> Option<Self> {
-        let constant = within(self.constant.checked_add(factor.checked_mul(other.constant)?)?)?;
+        let constant = within(self.constant.checked_add(times(factor, other.constant)?)?)?;
         Some(Self { constant, terms: plus(&self.terms, 1, &other.terms, factor)? })
     }
 
@@ -79,36 +79,68 @@ pub(crate) fn coefficient(terms: &Terms, symbol: Symbol) -> i128 {
 
 /// Returns `a * x + b * y`.
 pub(crate) fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
-    let mut sum = Terms::with_capacity(x.len() + y.len());
-    let (mut left, mut right) = (x.iter().peekable(), y.iter().peekable());
+    let mut sum = Terms::new();
+    merge(x, a, y, b, |symbol, factor| {
+        sum.push((symbol, within(factor)?));
+        Some(())
+    })?;
+    Some(sum)
+}
+
+/// Calls `each` with the terms of `a * x + b * y`, until it returns `None`.
+#[inline]
+pub(crate) fn merge(
+    x: &Terms,
+    a: i128,
+    y: &Terms,
+    b: i128,
+    mut each: impl FnMut(Symbol, i128) -> Option<()>,
+) -> Option<()> {
+    let (mut left, mut right) = (&x[..], &y[..]);
     loop {
-        let (symbol, value) = match (left.peek(), right.peek()) {
-            (Some((one, _)), Some((other, _))) if one == other => {
-                let ((symbol, first), (_, second)) = (*left.next()?, *right.next()?);
-                (symbol, first.checked_mul(a)?.checked_add(second.checked_mul(b)?)?)
+        let (symbol, factor) = match (left, right) {
+            ([(one, first), left_rest @ ..], [(other, second), right_rest @ ..]) if one == other => {
+                (left, right) = (left_rest, right_rest);
+                (*one, times(*first, a)?.checked_add(times(*second, b)?)?)
             }
-            (Some((one, _)), Some((other, _))) if one > other => {
-                let (symbol, factor) = *right.next()?;
-                (symbol, factor.checked_mul(b)?)
+            ([(one, _), ..], [(other, factor), rest @ ..]) if one > other => {
+                right = rest;
+                (*other, times(*factor, b)?)
             }
-            (Some(_), _) => {
-                let (symbol, factor) = *left.next()?;
-                (symbol, factor.checked_mul(a)?)
+            ([(symbol, factor), rest @ ..], _) => {
+                left = rest;
+                (*symbol, times(*factor, a)?)
             }
-            (None, Some(_)) => {
-                let (symbol, factor) = *right.next()?;
-                (symbol, factor.checked_mul(b)?)
+            ([], [(symbol, factor), rest @ ..]) => {
+                right = rest;
+                (*symbol, times(*factor, b)?)
             }
-            (None, None) => return Some(sum),
+            ([], []) => return Some(()),
         };
-        if within(value)? != 0 {
-            sum.push((symbol, value));
+        if factor != 0 {
+            each(symbol, factor)?;
         }
     }
 }
 
+/// Returns the product. Hardware multiplies numbers of 64 bits far faster than longer ones.
+#[inline]
+pub(crate) fn times(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
+        _ => a.checked_mul(b),
+    }
+}
+
 pub(crate) fn divisor(terms: &Terms) -> i128 {
-    terms.iter().fold(0, |all, (_, factor)| gcd(all, *factor))
+    let mut all = 0;
+    for (_, factor) in terms {
+        all = gcd(all, *factor);
+        if all == 1 {
+            break;
+        }
+    }
+    all
 }
 
 pub(crate) fn gcd(a: i128, b: i128) -> i128 {
@@ -119,18 +151,22 @@ pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     a
 }
 
-/// Returns `a % b` of two numbers that are not negative. Hardware divides 64 bits far faster than 128.
-fn remainder(a: i128, b: i128) -> i128 {
-    match (u64::try_from(a), u64::try_from(b)) {
-        (Ok(a), Ok(b)) if b != 0 => i128::from(a % b),
-        _ => a % b,
+/// Returns `a / b`, rounded down, of a positive `b`. Hardware divides 64 bits far faster than 128.
+#[inline]
+pub(crate) fn floor(a: i128, b: i128) -> i128 {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (_, Ok(1)) => a,
+        (Ok(a), Ok(b)) if b > 0 => i128::from(a.div_euclid(b)),
+        _ => a.div_euclid(b),
     }
 }
 
-/// Returns `a / b`, rounded down, of a positive `b`.
-pub(crate) fn floor(a: i128, b: i128) -> i128 {
+/// Returns what is left of `a` after [`floor`]: zero if and only if `a` is a multiple of `b`.
+#[inline]
+pub(crate) fn remainder(a: i128, b: i128) -> i128 {
     match (i64::try_from(a), i64::try_from(b)) {
-        (Ok(a), Ok(b)) if b > 0 => i128::from(a.div_euclid(b)),
-        _ => a.div_euclid(b),
+        (_, Ok(1)) => 0,
+        (Ok(a), Ok(b)) if b > 0 => i128::from(a.rem_euclid(b)),
+        _ => a.rem_euclid(b),
     }
 }

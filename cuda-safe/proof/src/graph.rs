@@ -2,33 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use crate::slice::{Kernel, Op, Operand};
+use crate::slice::{Op, Operand, Step};
 
 /// Steps without a branch among them, except at the end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) next: Vec<usize>,
     /// The header of the innermost loop that contains the block.
     pub(crate) inside: Option<usize>,
+    /// The index of the loop whose header the block is.
+    heads: Option<usize>,
     /// Registers whose values the block or a later one reads.
-    pub(crate) needed: Registers,
+    pub(crate) needed: Set,
 }
 
 /// A loop: a header and the blocks from which it is reached again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
     pub(crate) header: usize,
     /// The header of the next loop around it.
     pub(crate) outer: Option<usize>,
     /// In an order in which a block comes after those that lead to it.
     pub(crate) blocks: Vec<usize>,
+    /// The same as a set.
+    pub(crate) contained: Set,
     /// Registers that a block writes.
     pub(crate) written: Vec<u32>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Graph {
     pub(crate) blocks: Vec<Block>,
     /// All blocks that are reached, in such an order.
@@ -36,25 +40,23 @@ pub(crate) struct Graph {
     pub(crate) loops: Vec<Loop>,
 }
 
-/// A set of registers.
+/// A set of small numbers: of registers or blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Registers(Vec<u64>);
+pub(crate) struct Set(Vec<u64>);
 
-impl Registers {
-    pub(crate) fn contains(&self, register: usize) -> bool {
-        self.0.get(register / 64).is_some_and(|word| word >> (register % 64) & 1 == 1)
+impl Set {
+    pub(crate) fn contains(&self, number: usize) -> bool {
+        self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    fn insert(&mut self, register: u32) {
-        let at = register as usize;
+    fn insert(&mut self, at: usize) {
         if self.0.len() <= at / 64 {
             self.0.resize(at / 64 + 1, 0);
         }
         self.0[at / 64] |= 1 << (at % 64);
     }
 
-    fn remove(&mut self, register: u32) {
-        let at = register as usize;
+    fn remove(&mut self, at: usize) {
         if let Some(word) = self.0.get_mut(at / 64) {
             *word &= !(1 << (at % 64));
         }
@@ -71,15 +73,15 @@ impl Registers {
 }
 
 impl Graph {
-    pub(crate) fn new(kernel: &Kernel) -> Self {
+    pub(crate) fn new(steps: &[Step]) -> Self {
         let mut graph = Self::default();
-        let count = kernel.steps.len();
+        let count = steps.len();
         let target = |operand: &Operand| match operand {
             Operand::Number(to) => usize::try_from(*to).ok().filter(|to| *to < count),
             _ => None,
         };
         let mut starts = BTreeSet::from([0]);
-        for (index, step) in kernel.steps.iter().enumerate() {
+        for (index, step) in steps.iter().enumerate() {
             if matches!(step.op, Op::Bra | Op::Exit) {
                 starts.insert(index + 1);
                 starts.extend(step.from.iter().filter_map(target));
@@ -89,7 +91,7 @@ impl Graph {
         let block_of = |step: usize| starts.binary_search(&step).ok();
         for (at, start) in starts.iter().enumerate() {
             let end = starts.get(at + 1).copied().unwrap_or(count);
-            let last = &kernel.steps[end - 1];
+            let last = &steps[end - 1];
             let mut next = Vec::new();
             let ends = matches!(last.op, Op::Bra | Op::Exit);
             if (!ends || last.guard.is_some()) && at + 1 < starts.len() {
@@ -98,33 +100,34 @@ impl Graph {
             if last.op == Op::Bra {
                 next.extend(last.from.iter().filter_map(target).filter_map(block_of));
             }
-            graph.blocks.push(Block { start: *start, end, next, inside: None, needed: Registers::default() });
+            let (needed, inside, heads) = (Set::default(), None, None);
+            graph.blocks.push(Block { start: *start, end, next, inside, heads, needed });
         }
-        graph.find_needed(kernel);
-        graph.find_loops(kernel);
+        graph.find_needed(steps);
+        graph.find_loops(steps);
         graph
     }
 
-    fn find_needed(&mut self, kernel: &Kernel) {
+    fn find_needed(&mut self, steps: &[Step]) {
         loop {
             let mut changed = false;
             for at in (0..self.blocks.len()).rev() {
-                let mut needed = Registers::default();
+                let mut needed = Set::default();
                 for next in self.blocks[at].next.clone() {
                     needed.add(&self.blocks[next].needed);
                 }
-                for step in kernel.steps[self.blocks[at].start..self.blocks[at].end].iter().rev() {
+                for step in steps[self.blocks[at].start..self.blocks[at].end].iter().rev() {
                     if step.guard.is_none() {
-                        step.to.iter().for_each(|it| needed.remove(*it));
+                        step.to.iter().for_each(|it| needed.remove(*it as usize));
                     }
                     for operand in step.from.iter().chain(&step.guard) {
                         if let Operand::Register(it) | Operand::Negated(it) = operand {
-                            needed.insert(*it);
+                            needed.insert(*it as usize);
                         }
                     }
                     // Without the guard's predicate, the old value is kept.
                     if step.guard.is_some() {
-                        step.to.iter().for_each(|it| needed.insert(*it));
+                        step.to.iter().for_each(|it| needed.insert(*it as usize));
                     }
                 }
                 changed |= self.blocks[at].needed.add(&needed);
@@ -135,7 +138,7 @@ impl Graph {
         }
     }
 
-    fn find_loops(&mut self, kernel: &Kernel) {
+    fn find_loops(&mut self, steps: &[Step]) {
         if self.blocks.is_empty() {
             return;
         }
@@ -180,18 +183,20 @@ impl Graph {
             }
             let blocks: Vec<usize> =
                 self.order.iter().copied().filter(|block| inside.contains(block)).collect();
-            let steps =
-                blocks.iter().flat_map(|it| &kernel.steps[self.blocks[*it].start..self.blocks[*it].end]);
-            let mut written: Vec<u32> = steps.flat_map(|step| step.to.iter().copied()).collect();
+            let own = blocks.iter().flat_map(|it| &steps[self.blocks[*it].start..self.blocks[*it].end]);
+            let mut written: Vec<u32> = own.flat_map(|step| step.to.iter().copied()).collect();
             written.sort_unstable();
             written.dedup();
-            self.loops.push(Loop { header, outer: None, blocks, written });
+            let mut contained = Set::default();
+            blocks.iter().for_each(|it| contained.insert(*it));
+            self.loops.push(Loop { header, outer: None, blocks, contained, written });
         }
         // The smallest loop around a block is the innermost.
         self.loops.sort_by_key(|it| it.blocks.len());
         for index in 0..self.loops.len() {
             let header = self.loops[index].header;
-            let around = |it: &Loop| it.header != header && it.blocks.contains(&header);
+            let around = |it: &Loop| it.header != header && it.contained.contains(header);
+            self.blocks[header].heads = Some(index);
             self.loops[index].outer =
                 self.loops[index + 1..].iter().find(|it| around(it)).map(|it| it.header);
             for block in self.loops[index].blocks.clone() {
@@ -201,6 +206,6 @@ impl Graph {
     }
 
     pub(crate) fn loop_at(&self, header: usize) -> Option<&Loop> {
-        self.loops.iter().find(|it| it.header == header)
+        self.blocks.get(header)?.heads.and_then(|index| self.loops.get(index))
     }
 }

@@ -4,6 +4,8 @@
 //! [`Kernel::from_bytes`]. Reading checks everything that the analysis relies on, so that wrong bytes are an
 //! error and never a panic.
 
+use crate::graph::Graph;
+
 /// Defines an enumeration with the list of its values: the bytes of a slice have their places in it.
 macro_rules! listed {
     ($(#[$of:meta])* $name:ident { $($(#[$each:meta])* $value:ident,)* }) => {
@@ -170,8 +172,16 @@ pub(crate) struct Step {
     pub(crate) space: Space,
     pub(crate) loaded: Loaded,
     pub(crate) origin: Origin,
-    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written.
+    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written. Of a comparison or an
+    /// `and`: it is one of floating-point numbers.
     pub(crate) flag: bool,
+}
+
+impl Step {
+    /// Whether it compares the bits of floating-point numbers.
+    pub(crate) fn compares_floats(&self) -> bool {
+        self.flag && matches!(self.op, Op::Ge | Op::Gt | Op::Le | Op::Eq)
+    }
 }
 
 /// A variable that a kernel names.
@@ -207,6 +217,8 @@ pub struct Kernel {
     pub(crate) texts: Vec<String>,
     /// The parameters that are handles, and whether of surfaces.
     pub(crate) handles: Vec<(usize, bool)>,
+    /// The blocks and loops of the steps.
+    pub(crate) graph: Graph,
 }
 
 /// The bytes are not those of a slice, or of one that another version of this crate made.
@@ -371,8 +383,13 @@ impl Kernel {
             }
             Ok(step)
         })?;
-        let kernel = Self { name, parameters, objects, registers, steps, files, texts, handles };
-        if input.0.is_empty() && kernel.is_well_formed() { Ok(kernel) } else { Err(NotASlice) }
+        let graph = Graph::default();
+        let mut kernel = Self { name, parameters, objects, registers, steps, files, texts, handles, graph };
+        if !input.0.is_empty() || !kernel.is_well_formed() {
+            return Err(NotASlice);
+        }
+        kernel.graph = Graph::new(&kernel.steps);
+        Ok(kernel)
     }
 
     /// Returns whether every number names something that exists, and each step has the operands that its

@@ -6,11 +6,12 @@
 //! that hold everywhere, not from guards.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::form::{Form, Symbol, Terms, coefficient, divisor, floor, gcd, plus};
+use crate::form::{Form, Symbol, Terms, coefficient, divisor, floor, gcd, merge, plus, remainder, times};
 use crate::slice::{Op, Origin};
 
 /// What an address counts from.
@@ -108,7 +109,7 @@ pub(crate) struct State {
     pub(crate) registers: Vec<Value>,
     /// Ranges that are narrower than those of the symbols, by symbol.
     limits: Vec<(Symbol, i128, i128)>,
-    facts: Vec<Fact>,
+    facts: Rc<Vec<Fact>>,
     /// States of one number have the same limits and facts.
     number: u64,
 }
@@ -125,7 +126,7 @@ impl State {
 
     /// Returns the facts without the registers, for a case that is only looked into.
     pub(crate) fn case(&self) -> Self {
-        Self { registers: Vec::new(), limits: self.limits.clone(), facts: self.facts.clone(), ..*self }
+        Self { registers: Vec::new(), limits: self.limits.clone(), facts: Rc::clone(&self.facts), ..*self }
     }
 
     /// Takes the facts of a case.
@@ -134,12 +135,47 @@ impl State {
     }
 }
 
+/// A hash of numbers that the analysis makes itself: nobody chooses them to collide.
+#[derive(Clone, Debug, Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.chunks(8).for_each(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        });
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_i128(&mut self, value: i128) {
+        // Numbers of more bits are few.
+        self.write_u64(value as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     known: Vec<Known>,
-    floors: HashMap<(Form, i128), Symbol>,
-    /// Upper bounds of terms, by the number of the state and the depth of the search.
-    bounds: HashMap<(u64, u32, Terms), Option<i128>>,
+    floors: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
+    /// Upper bounds of terms, by the number of the state, the depth of the search, and a hash of the terms.
+    bounds: HashMap<(u64, u32, u64), SmallVec<[(Terms, Option<i128>); 1]>, BuildHasherDefault<Mix>>,
     /// The last number of a state.
     states: u64,
     /// How many bounds were computed.
@@ -221,6 +257,15 @@ impl Symbols {
         form.terms.iter().any(|(symbol, _)| self.base(*symbol).is_some())
     }
 
+    /// Returns whether two forms count from the same.
+    pub(crate) fn has_same_base(&self, a: &Form, b: &Form) -> bool {
+        let is_in = |one: &Form, other: &Form| {
+            let mut bases = one.terms.iter().filter(|(symbol, _)| self.base(*symbol).is_some());
+            bases.all(|(symbol, factor)| other.coefficient(*symbol) == *factor)
+        };
+        is_in(a, b) && is_in(b, a)
+    }
+
     pub(crate) fn is_unstable(&self, form: &Form) -> bool {
         form.terms.iter().any(|(symbol, _)| self.known[*symbol as usize].is_unstable)
     }
@@ -262,8 +307,21 @@ impl Symbols {
     fn by_ranges(&self, state: &State, terms: &Terms) -> Option<i128> {
         terms.iter().try_fold(0_i128, |sum, (symbol, factor)| {
             let (low, high) = self.limits(state, *symbol);
-            sum.checked_add(factor.checked_mul(if *factor > 0 { high } else { low })?)
+            sum.checked_add(times(*factor, if *factor > 0 { high } else { low })?)
         })
+    }
+
+    /// Returns the largest value of `a * x + b * y` by the ranges alone, or `None` if it is too large or the sum
+    /// has more than two terms more than `x`.
+    fn sum_by_ranges(&self, state: &State, (x, a): (&Terms, i128), (y, b): (&Terms, i128)) -> Option<i128> {
+        let (mut sum, mut left) = (0_i128, x.len() + 2);
+        merge(x, a, y, b, |symbol, factor| {
+            left = left.checked_sub(1)?;
+            let (low, high) = self.limits(state, symbol);
+            sum = sum.checked_add(times(factor, if factor > 0 { high } else { low })?)?;
+            Some(())
+        })?;
+        Some(sum)
     }
 
     /// Returns an upper bound of the terms: the ranges of the symbols, and combinations of up to `depth`
@@ -294,7 +352,7 @@ impl Symbols {
                 if wanted != 0 && (wanted > 0) == (*own > 0) {
                     let (above, below) = (wanted.abs(), own.abs());
                     if factor.is_none_or(|(a, b)| {
-                        above.checked_mul(b).zip(a.checked_mul(below)).is_some_and(|(one, other)| one < other)
+                        times(above, b).zip(times(a, below)).is_some_and(|(one, other)| one < other)
                     }) {
                         factor = Some((above, below));
                     }
@@ -305,12 +363,26 @@ impl Symbols {
                 (1, _) | (_, 1) => (above, below),
                 _ => (above / gcd(above, below), below / gcd(above, below)),
             };
+            let Some(own) = times(above, fact.bound) else { continue };
+            if depth == 1 {
+                // Only the ranges are asked for: the sum of the terms need not be made.
+                self.work += 1 + terms.len() as u64 / 4;
+                let Some(sum) = self.sum_by_ranges(state, (terms, below), (&fact.terms, -above)) else {
+                    continue;
+                };
+                let Some(sum) = own.checked_add(sum) else { continue };
+                let found = floor(sum, below);
+                best = Some(best.map_or(found, |best| best.min(found)));
+                if found <= goal {
+                    break;
+                }
+                continue;
+            }
             let Some(rest) = plus(terms, below, &fact.terms, -above) else { continue };
             if rest.len() > terms.len() + 2 {
                 continue;
             }
-            let Some(own) = above.checked_mul(fact.bound) else { continue };
-            let wanted = goal.checked_mul(below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
+            let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
             let Some(rest) = self.largest(state, &rest, depth - 1, wanted) else { continue };
             let Some(sum) = own.checked_add(rest) else { continue };
             let found = floor(sum, below);
@@ -333,8 +405,11 @@ impl Symbols {
             self.work += 1;
             return simple;
         }
-        let key = (state.number, depth, form.terms.clone());
-        let found = if let Some(found) = self.bounds.get(&key) {
+        let mut hash = Mix::default();
+        form.terms.hash(&mut hash);
+        let key = (state.number, depth, hash.finish());
+        let known = self.bounds.get(&key).and_then(|all| all.iter().find(|(terms, _)| *terms == form.terms));
+        let found = if let Some((_, found)) = known {
             self.work += 1;
             *found
         } else {
@@ -343,7 +418,7 @@ impl Symbols {
             let found = self.largest(state, &form.terms, depth, goal);
             // A bound that is good enough for one goal is not the least one.
             if found.is_none_or(|found| found > goal) {
-                self.bounds.insert(key, found);
+                self.bounds.entry(key).or_default().push((form.terms.clone(), found));
             }
             found
         };
@@ -410,7 +485,7 @@ impl Symbols {
         if self.is_unstable(form) {
             return true;
         }
-        let bound = bound.div_euclid(common);
+        let bound = floor(bound, common);
         let terms: Terms = form.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
         if kind == Kind::Guard {
             // What contradicts the other facts cannot hold.
@@ -424,23 +499,30 @@ impl Symbols {
             return true;
         }
         if let [(symbol, factor)] = terms[..] {
-            return self.limit(state, symbol, factor, bound);
+            let before = self.limits(state, symbol);
+            return self.limit(state, symbol, factor, bound)
+                && (self.limits(state, symbol) == before || self.narrow_all(state, symbol));
         }
         let is_definition = kind == Kind::Definition;
         if !is_definition && !self.narrow(state, &terms, bound) {
             return false;
         }
+        if !is_definition && !self.narrow_quotients(state, &terms, bound) {
+            return false;
+        }
         let is_full = state.facts.len() >= MOST_FACTS;
         let own = signs(&terms);
-        match state.facts.iter_mut().find(|fact| fact.signs == own && *fact.terms == terms) {
-            Some(fact) if fact.bound <= bound => {}
+        match state.facts.iter().position(|fact| fact.signs == own && *fact.terms == terms) {
+            Some(at) if state.facts[at].bound <= bound => {}
             // Of a definition and a guard, the guard does not hold everywhere.
-            Some(fact) => {
+            Some(at) => {
+                let fact = &mut Rc::make_mut(&mut state.facts)[at];
                 (fact.bound, fact.is_definition) = (bound, is_definition);
                 self.changes(state);
             }
             None if !is_full => {
-                state.facts.push(Fact::new(Rc::new(terms), bound, is_definition));
+                let fact = Fact::new(Rc::new(terms), bound, is_definition);
+                Rc::make_mut(&mut state.facts).push(fact);
                 self.changes(state);
             }
             None => {}
@@ -452,7 +534,7 @@ impl Symbols {
     fn limit(&mut self, state: &mut State, symbol: Symbol, factor: i128, bound: i128) -> bool {
         let (mut low, mut high) = self.limits(state, symbol);
         let before = (low, high);
-        let most = bound.div_euclid(factor.abs());
+        let most = floor(bound, factor.abs());
         if factor > 0 {
             high = high.min(most);
         } else {
@@ -479,15 +561,41 @@ impl Symbols {
         })
     }
 
+    /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the sum of
+    /// the facts is. Returns whether the facts can hold.
+    fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
+        let facts = Rc::clone(&state.facts);
+        facts.iter().filter(|fact| fact.is_definition && fact.terms.len() == terms.len() + 1).all(|fact| {
+            match plus(&fact.terms, 1, terms, 1).as_deref() {
+                Some([(symbol, factor)]) => {
+                    fact.bound.checked_add(bound).is_none_or(|most| self.limit(state, *symbol, *factor, most))
+                }
+                _ => true,
+            }
+        })
+    }
+
+    /// Limits what stands with a symbol in a fact by the new range of the symbol. Returns whether the facts can
+    /// hold.
+    fn narrow_all(&mut self, state: &mut State, symbol: Symbol) -> bool {
+        let own = signs(&SmallVec::from_slice(&[(symbol, 1), (symbol, -1)]));
+        let facts = Rc::clone(&state.facts);
+        facts.iter().filter(|fact| fact.signs & own != 0).all(|fact| {
+            self.work += 1;
+            coefficient(&fact.terms, symbol) == 0 || self.narrow(state, &fact.terms, fact.bound)
+        })
+    }
+
     /// Returns the quotient of a form and a positive number, rounded down.
     pub(crate) fn floor(&mut self, state: &mut State, form: &Form, by: i128) -> Option<Form> {
         if by == 1 {
             return Some(form.clone());
         }
-        let mut whole = Form::constant(form.constant.div_euclid(by));
-        let mut rest = Form::constant(form.constant.rem_euclid(by));
+        let mut whole = Form::constant(floor(form.constant, by));
+        let mut rest = Form::constant(remainder(form.constant, by));
         for (symbol, factor) in &form.terms {
-            let part = if factor % by == 0 { (&mut whole, factor / by) } else { (&mut rest, *factor) };
+            let part =
+                if remainder(*factor, by) == 0 { (&mut whole, factor / by) } else { (&mut rest, *factor) };
             part.0.terms.push((*symbol, part.1));
         }
         if rest.terms.is_empty() {
@@ -496,50 +604,55 @@ impl Symbols {
         // floor((g * x + c) / (g * d)) = floor((x + floor(c / g)) / d)
         let common = gcd(rest.divisor(), by);
         let mut by = by / common;
-        rest.constant = rest.constant.div_euclid(common);
+        rest.constant = floor(rest.constant, common);
         rest.terms.iter_mut().for_each(|(_, factor)| *factor /= common);
         // floor((floor(x / d) + c) / e) = floor((x + c * d) / (d * e))
+        let mut outer = None;
         if let [(symbol, 1)] = rest.terms[..]
             && let Some((inner, inner_by)) = self.known[symbol as usize].floor.clone()
         {
+            outer = Some((rest.clone(), by));
             rest = inner.add(rest.constant.checked_mul(inner_by)?)?;
             by = by.checked_mul(inner_by).filter(|it| *it < 1 << 80)?;
         }
         let key = (rest, by);
         if let Some(quotient) = self.floors.get(&key).copied() {
-            return self.quotient(state, &whole, &key, quotient);
+            return self.quotient(state, &whole, (&key, outer.as_ref()), quotient);
         }
         let (rest, by) = key;
         let (low, high) = self.range(state, &rest, 2)?;
-        if low.div_euclid(by) == high.div_euclid(by) {
-            return whole.add(low.div_euclid(by));
+        if floor(low, by) == floor(high, by) {
+            return whole.add(floor(low, by));
         }
         if self.is_unstable(&rest) {
             let (origin, at) = self.origin(&rest);
-            return whole.plus(&self.unstable(low.div_euclid(by), high.div_euclid(by), origin, at), 1);
+            return whole.plus(&self.unstable(floor(low, by), floor(high, by), origin, at), 1);
         }
         // A range that holds wherever the symbols of the form are known.
         let (low, high) = self.range(&State::default(), &rest, 0)?;
         let (origin, at) = self.origin(&rest);
-        let symbol = self.new_symbol(low.div_euclid(by), high.div_euclid(by), origin, at);
+        let symbol = self.new_symbol(floor(low, by), floor(high, by), origin, at);
         let key = (rest, by);
         self.known[symbol as usize].floor = Some(key.clone());
         self.floors.insert(key.clone(), symbol);
-        self.quotient(state, &whole, &key, symbol)
+        self.quotient(state, &whole, (&key, outer.as_ref()), symbol)
     }
 
-    /// Returns a form and the quotient that a symbol is, with what is known of it.
+    /// Returns a form and the quotient that a symbol is, with what is known of it: of the form that it was made
+    /// of, and of the quotient that was divided again.
     fn quotient(
         &mut self,
         state: &mut State,
         whole: &Form,
-        (rest, by): &(Form, i128),
+        (own, outer): (&(Form, i128), Option<&(Form, i128)>),
         quotient: Symbol,
     ) -> Option<Form> {
         // 0 <= rest - by * quotient <= by - 1
-        let left = rest.plus(&Form::symbol(quotient), -by)?;
-        self.add_fact(state, &left, by - 1, Kind::Definition);
-        self.add_fact(state, &left.times(-1)?, 0, Kind::Definition);
+        for (rest, by) in std::iter::once(own).chain(outer) {
+            let left = rest.plus(&Form::symbol(quotient), -by)?;
+            self.add_fact(state, &left, by - 1, Kind::Definition);
+            self.add_fact(state, &left.times(-1)?, 0, Kind::Definition);
+        }
         let quotient = Form::symbol(quotient);
         match self.range(state, &quotient, 2)? {
             (low, high) if low == high => whole.add(low),
@@ -608,7 +721,7 @@ impl Symbols {
             return a.plus(&base, 1);
         }
         let (origin, at) = self.origin(&a).max(self.origin(&b));
-        let from = |bound: i128| (bound - a.constant).div_euclid(step);
+        let from = |bound: i128| floor(bound - a.constant, step);
         let symbol = self.new_symbol(from(low), from(high), origin, at);
         self.known[symbol as usize].is_unstable = self.is_unstable(&a) || self.is_unstable(&b);
         let value = Form::symbol(symbol).times(step)?.add(a.constant)?;
@@ -684,7 +797,7 @@ impl Symbols {
         }
         both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
-            for fact in &from.facts {
+            for fact in from.facts.iter() {
                 let is_same = |it: &&Fact| {
                     it.signs == fact.signs && (Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms)
                 };
@@ -703,7 +816,8 @@ impl Symbols {
                 let says_more = self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
                 if (is_definition || says_more) && both.facts.len() < MOST_FACTS {
                     let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
-                    both.facts.push(Fact::new(Rc::clone(&fact.terms), bound, is_definition));
+                    let fact = Fact::new(Rc::clone(&fact.terms), bound, is_definition);
+                    Rc::make_mut(&mut both.facts).push(fact);
                 }
             }
         }

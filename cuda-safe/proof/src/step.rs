@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::form::{Form, Symbol, gcd};
+use crate::form::{Form, Symbol, gcd, remainder};
 use crate::launch::Launch;
 use crate::slice::{Kernel, Loaded, Op, Operand, Origin, Space, Special, Step};
 use crate::state::{Base, State, Symbols, Test, Value, range_of};
@@ -53,10 +53,16 @@ pub(crate) struct Analysis<'a> {
     pub(crate) steps: u64,
     /// The work that may be spent.
     pub(crate) limit: u64,
+    /// Whether this try takes more work: it keeps states apart, and compares floating-point numbers.
+    pub(crate) is_thorough: bool,
+    /// Whether an access is outside of all memory that there may be.
+    pub(crate) is_beyond: bool,
     /// Why the launch is refused: nothing that comes after it changes the verdict.
     pub(crate) doubt: Option<Doubt>,
 }
 
+/// Offsets that no memory has: an index without a bound.
+pub(crate) const FARTHEST: i128 = 1 << 44;
 /// Tests within tests: of deeper ones nothing is known.
 const DEEPEST: u8 = 32;
 /// Addresses of a device are below this.
@@ -78,6 +84,8 @@ impl<'a> Analysis<'a> {
             loaded: BTreeSet::new(),
             unstable: BTreeSet::new(),
             steps: 0,
+            is_thorough: false,
+            is_beyond: false,
             doubt: None,
         }
     }
@@ -177,7 +185,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn set(&self, state: &mut State, register: u32, value: Value) {
+    pub(crate) fn set(&self, state: &mut State, register: u32, value: Value) {
         if let Some(own) = state.registers.get_mut(register as usize) {
             *own = value;
         }
@@ -250,7 +258,8 @@ impl<'a> Analysis<'a> {
             Op::Ge => symbols.assume(state, &under, 0),
             Op::Eq => {
                 let common = over.divisor();
-                let is_possible = if common == 0 { over.constant == 0 } else { over.constant % common == 0 };
+                let is_possible =
+                    if common == 0 { over.constant == 0 } else { remainder(over.constant, common) == 0 };
                 if symbols.is_unstable(&over) {
                     return true;
                 }
@@ -269,8 +278,8 @@ impl<'a> Analysis<'a> {
                 let step = over.divisor().max(1);
                 match (low, high) {
                     (0, 0) => symbols.is_unstable(&over),
-                    (0, _) if over.constant % step == 0 => symbols.assume(state, &under, -step),
-                    (_, 0) if over.constant % step == 0 => symbols.assume(state, &over, -step),
+                    (0, _) if remainder(over.constant, step) == 0 => symbols.assume(state, &under, -step),
+                    (_, 0) if remainder(over.constant, step) == 0 => symbols.assume(state, &over, -step),
                     _ => true,
                 }
             }
@@ -344,7 +353,9 @@ impl<'a> Analysis<'a> {
                 let (one, other) = (not(&self.test(state, *one)), not(&self.test(state, *other)));
                 not(&and(&one, &other))
             }
-            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, [a, b]) => {
+            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, [a, b])
+                if self.is_thorough || !step.flag =>
+            {
                 let (a, b) = (self.number(state, *a, step.at), self.number(state, *b, step.at));
                 if self.symbols.is_unstable(&a) || self.symbols.is_unstable(&b) {
                     return Rc::new(Test::Unknown);
@@ -489,6 +500,7 @@ impl<'a> Analysis<'a> {
                 let (low, high) = high.map_or((1, 0), |high| (low << least, high));
                 Some(any(self, bits, low, high))
             }
+            Op::And if step.flag && !self.is_thorough => Some(nothing(self, bits)),
             Op::And | Op::Or | Op::Xor => {
                 let bitwise = |a: i128, b: i128| match step.op {
                     Op::And => a & b,
@@ -496,6 +508,19 @@ impl<'a> Analysis<'a> {
                     _ => a ^ b,
                 };
                 let (x, y) = if a.as_constant().is_some() { (&b, &a) } else { (&a, &b) };
+                // All bits of the sign: the other value, or zero.
+                for (x, y) in [(x, y), (y, x)] {
+                    if step.op == Op::And
+                        && x.as_constant().is_none()
+                        && !self.symbols.is_unstable(x)
+                        && self.symbols.is_within(state, x, 1, (-1, 0))
+                    {
+                        let (x, zero) = (Rc::clone(x), Rc::new(Form::constant(0)));
+                        let test =
+                            Test::Compare { op: Op::Lt, bits, is_signed: true, a: x, b: Rc::clone(&zero) };
+                        return self.choose(state, &test, y, &zero);
+                    }
+                }
                 if let (Some(x), Some(y)) = (x.as_constant(), y.as_constant()) {
                     return Some(Form::constant(bitwise(signed(x, bits), signed(y, bits))));
                 }
@@ -536,9 +561,11 @@ impl<'a> Analysis<'a> {
                 else {
                     return Some(nothing(self, bits));
                 };
-                // Bits that are zero in both stay zero.
-                let common = [x.divisor(), x.constant, y.divisor(), y.constant].into_iter().fold(0, gcd);
-                let unit = (common & -common).max(1);
+                // The lowest bits that are zero in both stay zero, and for `and` those that are zero in one.
+                let lowest = |it: &Form| gcd(it.divisor(), it.constant);
+                let lowest = |it: &Form| (lowest(it) & -lowest(it)).max(1);
+                let (a, b) = (lowest(&x), lowest(&y));
+                let unit = if step.op == Op::And { a.max(b) } else { a.min(b) };
                 let ones = |value: i128| (1_i128 << (128 - value.max(0).leading_zeros()).min(100)) - 1;
                 let (low, high) = match step.op {
                     Op::And => (0, xh.min(yh)),
@@ -665,6 +692,25 @@ impl<'a> Analysis<'a> {
             (true, false) => Some(a.clone()),
             _ => Some(b.clone()),
         }
+    }
+
+    /// Returns the test and the values of a step that chooses between addresses that count from different things.
+    pub(crate) fn chosen_pointers(
+        &self,
+        state: &State,
+        step: &Step,
+    ) -> Option<(Rc<Test>, (Rc<Form>, Rc<Form>))> {
+        let (Op::Selp, None, [Operand::Register(a), Operand::Register(b), test]) =
+            (step.op, step.guard, &step.from[..])
+        else {
+            return None;
+        };
+        let number = |register: &u32| match state.registers.get(*register as usize) {
+            Some(Value::Number(form)) if !self.symbols.is_unstable(form) => Some(Rc::clone(form)),
+            _ => None,
+        };
+        let (a, b) = (number(a)?, number(b)?);
+        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), (a, b)))
     }
 
     fn product(&mut self, state: &mut State, a: &Form, b: &Form) -> Option<Form> {
@@ -800,6 +846,11 @@ impl<'a> Analysis<'a> {
     }
 
     fn enter(&mut self, access: Access) {
+        self.is_beyond |= access.low < 0
+            || match access.base {
+                Base::Object(it) | Base::Generic(it) => access.high > i128::from(self.size(it)),
+                Base::Parameter(..) => access.high > FARTHEST,
+            };
         let key = (access.base, access.reads, access.writes);
         let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
         (*low, *high) = (access.low.min(*low), access.high.max(*high));
@@ -868,7 +919,7 @@ impl<'a> Analysis<'a> {
             let stride = self.number(state, stride, step.at);
             let stride = self.symbols.reading(state, &stride, 32, false);
             let unit = 16 / gcd(16, i128::from(element));
-            if stride.constant % unit != 0 || stride.divisor() % unit != 0 {
+            if remainder(stride.constant, unit) != 0 || remainder(stride.divisor(), unit) != 0 {
                 return refused("the stride of the matrix may be no multiple of 16 bytes");
             }
             let most =
@@ -881,7 +932,9 @@ impl<'a> Analysis<'a> {
             return refused("an access of an odd size");
         }
         let unit = i128::from(align);
-        if offset.terms.iter().any(|(_, factor)| factor % unit != 0) || offset.constant % unit != 0 {
+        if offset.terms.iter().any(|(_, factor)| remainder(*factor, unit) != 0)
+            || remainder(offset.constant, unit) != 0
+        {
             return refused(&format!("the address may be no multiple of {align}"));
         }
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);

@@ -1,21 +1,17 @@
 //! What a proof says of a launch, and the words of a refusal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::flow::Walk;
-use crate::graph::Graph;
+use crate::flow::{GaveUp, Walk};
 use crate::launch::Launch;
-use crate::slice::{Kernel, Op, Origin, Space};
+use crate::slice::{Kernel, Op, Origin, Space, Step};
 use crate::state::Base;
-use crate::step::{Access, Analysis, Doubt};
+use crate::step::{Access, Analysis, Doubt, FARTHEST};
 
-/// Work that [`prove`] spends at most, some two or three milliseconds. A step of the kernel counts four, and
+/// Work that [`prove`] spends at most, some two milliseconds. A step of the kernel counts four, and
 /// a bound of a form one, or more if its form is long or there are many facts.
-pub const BUDGET: u64 = 40_000;
-
-/// Offsets that no memory has: an index without a bound.
-const FARTHEST: i128 = 1 << 44;
+pub const BUDGET: u64 = 60_000;
 
 /// The bytes of one pointer's memory that a launch may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,10 +38,8 @@ enum Lack<'a> {
 
 impl Need {
     /// Returns what the memory of a pointer lacks.
-    #[inline]
     fn lacks(&self, address: u64, bytes: u64, is_writable: bool) -> Option<Lack<'_>> {
-        // A power of two. A division would take longer than the rest.
-        if address & u64::from(self.align).wrapping_sub(1) != 0 {
+        if !address.is_multiple_of(u64::from(self.align).max(1)) {
             return Some(Lack::Alignment);
         }
         if let Some(written) = &self.writes {
@@ -73,7 +67,6 @@ pub struct Bytes {
 
 impl Bytes {
     /// Returns whether memory of so many bytes has them.
-    #[inline]
     fn are_within(&self, bytes: u64) -> bool {
         self.low >= 0 && u64::try_from(self.high).is_ok_and(|high| high <= bytes)
     }
@@ -170,40 +163,57 @@ pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
 /// Does what [`prove`] does with a budget of its own.
 #[must_use]
 pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
-    let graph = Graph::new(kernel);
     let mut left = budget;
-    let mut analysis = Analysis::new(kernel, launch, left);
-    // A value that was loaded stays the same only if nothing writes the bytes in other pieces: which ones are
-    // written is known at the end.
+    let mut unstable = BTreeSet::new();
+    // What the first try said. A second one is more thorough.
+    let mut first = None;
     loop {
-        let unstable = std::mem::take(&mut analysis.unstable);
-        analysis = Analysis::new(kernel, launch, left);
-        analysis.unstable = unstable;
-        let mut walk = Walk::new(&mut analysis, &graph);
+        let mut analysis = Analysis::new(kernel, launch, left);
+        analysis.unstable.clone_from(&unstable);
+        analysis.is_thorough = first.is_some();
+        let mut walk = Walk::new(&mut analysis, &kernel.graph);
         let end = walk.run();
-        if let Some(doubt) = end.err().map(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone()) {
-            return Verdict::Refused(refusal(kernel, &doubt));
-        }
+        let may_say_more = walk.met || kernel.steps.iter().any(Step::compares_floats);
+        let has_other_way = may_say_more && first.is_none() && end != Err(GaveUp::Budget);
+        let doubt = end.err().and_then(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone());
         left = left.saturating_sub(analysis.spent());
-        let before = analysis.unstable.len();
-        for (base, element, is_read_only) in &analysis.loaded {
-            // A variable of the program may be an argument as well.
-            let is_variable = |base: Base| matches!(base, Base::Object(it) if kernel.objects[it as usize].space == Space::Global);
-            let meets = |one: Base, other: Base| {
-                one == other || is_variable(one) && matches!(other, Base::Parameter(..))
-            };
-            let conflicts = |it: &&(Base, u32)| {
-                (meets(it.0, *base) || meets(*base, it.0)) && (*is_read_only || it.1 != *element)
-            };
-            if analysis.written.iter().any(|it| conflicts(&it)) {
-                analysis.unstable.insert((*base, *is_read_only));
-            }
+        let found = if let Some(doubt) = doubt {
+            Verdict::Refused(refusal(kernel, &doubt))
+        } else if !analysis.is_beyond && adds_unstable(&analysis, &mut unstable) {
+            continue;
+        } else {
+            verdict(&analysis)
+        };
+        if !analysis.is_beyond && matches!(found, Verdict::Proven(_)) {
+            return found;
         }
-        if analysis.unstable.len() == before {
-            break;
+        if !has_other_way {
+            // The second try's words are about what is left, unless it had no time.
+            return first.filter(|_| end == Err(GaveUp::Budget)).unwrap_or(found);
+        }
+        first = Some(found);
+    }
+}
+
+/// Adds the memory of which a value that was loaded may not stay the same: the kernel writes its bytes in other
+/// pieces, which is known at the end. Returns whether there is more of it than before.
+fn adds_unstable(analysis: &Analysis<'_>, unstable: &mut BTreeSet<(Base, bool)>) -> bool {
+    let before = unstable.len();
+    for (base, element, is_read_only) in &analysis.loaded {
+        // A variable of the program may be an argument as well.
+        let objects = &analysis.kernel.objects;
+        let is_variable =
+            |base: Base| matches!(base, Base::Object(it) if objects[it as usize].space == Space::Global);
+        let meets =
+            |one: Base, other: Base| one == other || is_variable(one) && matches!(other, Base::Parameter(..));
+        let conflicts = |it: &&(Base, u32)| {
+            (meets(it.0, *base) || meets(*base, it.0)) && (*is_read_only || it.1 != *element)
+        };
+        if analysis.written.iter().any(|it| conflicts(&it)) {
+            unstable.insert((*base, *is_read_only));
         }
     }
-    verdict(&analysis)
+    unstable.len() > before
 }
 
 fn verdict(analysis: &Analysis<'_>) -> Verdict {
@@ -352,7 +362,7 @@ impl Kernel {
     /// analysis does not know. A build script can warn of them. An empty list promises nothing.
     #[must_use]
     pub fn doubts(&self) -> Vec<Refusal> {
-        let doubt = |step: &crate::slice::Step| {
+        let doubt = |step: &Step| {
             let [crate::slice::Operand::Number(text)] = step.from[..] else { return None };
             let text = self.texts.get(usize::try_from(text).ok()?)?;
             let origin = (Origin::Exact, step.at);
@@ -365,7 +375,7 @@ impl Kernel {
     /// analysis does not know, before the first branch.
     #[must_use]
     pub fn never(&self) -> Option<Refusal> {
-        let is_end = |step: &&crate::slice::Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
+        let is_end = |step: &&Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
         let first = self.steps.iter().find(is_end)?;
         // It is the first doubt of all.
         self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())
@@ -373,22 +383,8 @@ impl Kernel {
 }
 
 impl Verdict {
-    /// Returns whether [`check`](Self::check) finds that the memory of a launch suffices. For launches that
-    /// are repeated: `memory` returns the address and the bytes behind the pointer at an offset of a
-    /// parameter, and whether they may be written.
-    #[inline]
-    pub fn fits(&self, memory: impl Fn(usize, u64) -> Option<(u64, u64, bool)>) -> bool {
-        let Self::Proven(proof) = self else { return false };
-        let fits = |need: &Need| {
-            memory(need.parameter, need.offset).is_some_and(|(address, bytes, is_writable)| {
-                need.lacks(address, bytes, is_writable).is_none()
-            })
-        };
-        proof.needs.iter().all(fits)
-    }
-
-    /// Checks that the memory of a launch has the bytes and the alignment that the verdict requires. This is
-    /// all that a launch does once it has a verdict.
+    /// Checks that the memory of a launch has the bytes and the alignment that the verdict requires. Nothing
+    /// else is to do for a launch that has a verdict.
     ///
     /// # Errors
     /// The launch is refused: the words are for the programmer.
@@ -466,10 +462,12 @@ impl Proof {
             let end = bytes.high.checked_add(unit - 1).unwrap_or(i64::MAX).div_euclid(unit);
             (&bytes.highest, i64::try_from(length).unwrap_or(i64::MAX), end)
         };
-        let mut refusal = self.refused(
-            Some(place.at),
-            format!("may {verb} {name}[{from}..{to}], but {name} has {length} elements"),
-        );
+        let there = if bytes.low < 0 {
+            "before its first element".to_owned()
+        } else {
+            format!("but {name} has {length} elements")
+        };
+        let mut refusal = self.refused(Some(place.at), format!("may {verb} {name}[{from}..{to}], {there}"));
         let text = &mut refusal.reason;
         let last = if bytes.low < 0 { from } else { to - 1 };
         let bound = if bytes.low < 0 { "down" } else { "up" };

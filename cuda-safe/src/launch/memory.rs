@@ -7,9 +7,9 @@ use std::ptr;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
+use crate::memory::allocation::kernel_pointer;
 use crate::memory::grid::Grid;
 use crate::memory::memory_type::sealed::Tag;
-use crate::memory::span::kernel_pointer;
 use crate::memory::{
     Buffer, DevicePtr, MappedFlag, MemoryType, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Plane,
     PlaneMut, Registered, Slice, SliceMut, Stable, StableMut, Volume, VolumeMut,
@@ -259,6 +259,7 @@ unsafe impl ByValue for sys::cudaPitchedPtr {}
 // SAFETY: four fields of eight bytes, of which the first is the address.
 unsafe impl CheckedParameter for sys::cudaPitchedPtr {
     const POINTERS: &'static [u64] = &[0];
+    const WRITES: bool = true;
 }
 
 // SAFETY: the fields have the parameters' names.

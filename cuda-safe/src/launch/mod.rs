@@ -22,12 +22,16 @@ mod attributes;
 mod checked;
 mod checked_parameter;
 mod config;
+mod contract;
 mod dimensions;
+#[doc(hidden)]
+pub mod fatbinary;
 mod function;
 mod kernel;
 mod macros;
 mod memory;
 mod module;
+mod need;
 #[doc(hidden)]
 pub mod passing;
 mod proof;
@@ -37,20 +41,22 @@ mod symbol;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
-pub use argument::{ByValue, CheckedArg, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
+pub use argument::{ByValue, CheckedArg, ConditionalHandle, KernelArg, Scalar, SurfaceObject, TextureObject};
 pub(crate) use argument::{Named, Target};
-pub use arguments::{Arguments, CheckedArguments, CheckedParameters, Parameters};
+pub use arguments::{Arguments, CheckedArguments, CheckedParameters, Parameters, Scalars};
 pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
 pub use checked::Checked;
 pub use checked_parameter::{CheckedParameter, PlainValue};
+pub use contract::{Clause, Op, Relation};
 pub use dimensions::{AxisSize, Dim3, LaunchConfig};
 
 pub use kernel::Kernel;
 pub use memory::{Components, KernelInput, KernelOutput, PitchedParameter};
 pub use module::{Module, Space, VariableAccess, VariableAccesses};
+pub use need::Need;
 pub use proof::KernelProof;
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;

@@ -101,7 +101,7 @@ impl<P> Kernel<P> {
         // A match, because a closure would be in the way of the compiler.
         match launched {
             Ok(()) => Ok(()),
-            Err(error) => Err(arguments.explain(error, target)),
+            Err(error) => Err(arguments.explain(error, target, None)),
         }
     }
 
@@ -184,7 +184,8 @@ impl<P> Checked<P> {
     /// Launches the kernel on a stream, as [`Kernel::launch`] does, if the launch is proven.
     ///
     /// # Ordering
-    /// As [`Kernel::launch`].
+    /// As [`Kernel::launch`], by the bytes that the launch is proven to access: an argument that it only reads
+    /// is read, also behind a `T*`, and other bytes of an argument are not accessed.
     ///
     /// # Errors
     /// - `Proof` if the kernel may leave an argument's memory, if nothing proves that it does not, or if two
@@ -224,36 +225,36 @@ impl<P> Checked<P> {
         let mut values = arguments.values(target)?;
         let mut pointers = A::pointers(&mut values);
         let mut accesses = AccessList::new();
-        arguments.accesses(target, &mut accesses)?;
         // SAFETY: the pointers are to live values of the parameters' types (`Arguments`).
-        unsafe { self.prove(&config, target, pointers.as_mut(), &arguments) }?;
-        // SAFETY: the accesses cover all memory that the kernel receives from owners, and there is a live
-        // value of the right type for each parameter (`Arguments`). The proof holds for this device, this
-        // shape and these values: each thread stays within the memory of the arguments, writes only what is
-        // passed to be written, and no memory that it writes is passed twice. No argument is a raw pointer
-        // (`CheckedArg`).
+        unsafe { self.prove(&config, target, pointers.as_mut(), &arguments, &mut accesses) }?;
+        // SAFETY: there is a live value of the right type for each parameter (`Arguments`). The proof holds
+        // for this device, this shape and these values: the accesses cover all memory of owners that a thread
+        // accesses, it writes only what is passed to be written, and no memory that it writes is passed
+        // twice. No argument is a raw pointer (`CheckedArg`).
         let launched = unsafe {
             self.kernel.submit(&config, stream, &mut accesses, pointers.as_mut(), Location::caller())
         };
         match launched {
             Ok(()) => Ok(()),
-            Err(error) => Err(arguments.explain(error, target)),
+            Err(error) => Err(arguments.explain(error, target, Some(&accesses))),
         }
     }
 
-    /// Refuses a launch that is not proven.
+    /// Refuses a launch that is not proven. Adds its accesses to `all`, which is empty: of pointers those that
+    /// are proven, of textures and surfaces all.
     ///
     /// # Safety
     /// `values` has a pointer to a live value of each parameter, and `arguments` are those that the values
     /// are of.
     #[inline]
     #[track_caller]
-    pub(crate) unsafe fn prove<A: CheckedArguments<P>>(
+    pub(crate) unsafe fn prove<'a, A: CheckedArguments<P>>(
         &self,
         config: &LaunchConfig<'_>,
         target: Target<'_>,
         values: &[*mut c_void],
-        arguments: &A,
+        arguments: &'a A,
+        all: &mut AccessList<'a>,
     ) -> Result<()>
     where
         P: CheckedParameters,
@@ -262,8 +263,10 @@ impl<P> Checked<P> {
         // SAFETY: the caller has the same duties, and the accesses are those of the arguments
         // (`CheckedArguments`).
         unsafe {
-            self.proof.check(self.kernel.as_raw(), P::DESCRIPTIONS, config, target, values, each.as_ref())
-        }
+            let (raw, each) = (self.kernel.as_raw(), each.as_ref());
+            self.proof.check(raw, P::DESCRIPTIONS, config, target, values, each, all)
+        }?;
+        arguments.accesses_of_objects(target, all)
     }
 }
 

@@ -49,7 +49,6 @@ pub(crate) mod pool;
 mod registered;
 mod retain;
 pub(crate) mod size;
-pub(crate) mod span;
 
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;

@@ -85,8 +85,9 @@ impl Warp {
         }
         let thread = self.thread(outside.trailing_zeros());
         let what = format!("a thread outside of the mask {members:#x} of an instruction of its warp");
-        let parts = [cx.thread_at(cx.block(), thread, group.pc)];
-        cx.report(Mistake::Mask, (group.pc, group.pc), &what, &parts);
+        let here = cx.thread_at(cx.block(), thread, group.pc);
+        let parts = vec![(here.to_string(), here)];
+        cx.report(Mistake::Mask, (group.pc, group.pc), &what, parts, None);
     }
 
     /// Takes along the lanes that came here before. If members of the mask are still missing, sets the group
@@ -241,8 +242,8 @@ impl Warp {
             Special::Nctaid(n) => Some(u64::from(launch.grid[usize::from(n)])),
             Special::WarpId => Some(u64::from(self.first / 32)),
             Special::NWarpId => Some(64),
-            Special::SmId => Some(cx.number % u64::from(launch.multiprocessors.max(1))),
-            Special::NSmId => Some(u64::from(launch.multiprocessors)),
+            Special::SmId => Some(cx.number % u64::from(launch.processor.count.max(1))),
+            Special::NSmId => Some(u64::from(launch.processor.count)),
             Special::GridId => Some(launch.number),
             // A nanosecond is a cycle of the clock rate that the devices claim.
             Special::Clock => Some(cx.clock.wrapping_add(time())),

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use super::fault::{Fault, Mistake, Refused};
+use super::fault::{Fault, Refused, Report};
 use super::file::low;
 use super::image::{Image, Texture};
+use super::polls::Poll;
 use super::program::{CODE, Program, SHARED, Scope};
 use super::runtime::RuntimeFunction;
 
@@ -137,15 +138,14 @@ pub trait Env: Send {
         let _ = (at, program);
     }
 
-    /// Takes the name of a limit that the checks of a kernel have reached.
-    fn limited(&mut self, kernel: &str, limit: &'static str) {
-        let _ = (kernel, limit);
+    /// Takes the report of a mistake within a kernel. Called only if this [traces](Env::traces).
+    fn report(&mut self, report: Report) {
+        let _ = report;
     }
 
-    /// Takes the report of a mistake within a kernel, and the accesses or threads that take part. Called only
-    /// if this [traces](Env::traces).
-    fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
-        let _ = (mistake, what, parts);
+    /// Takes what a kernel has polled for long.
+    fn polls(&mut self, program: &Program, poll: &Poll) {
+        let _ = (program, poll);
     }
 
     /// Sets the value of a conditional node of a graph.

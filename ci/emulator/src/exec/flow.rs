@@ -274,12 +274,11 @@ impl Warp {
         self.acquire_flags(cx, group.mask);
         let Some(first) = other.filter(|_| all) else { return };
         let thread = self.thread(group.mask.trailing_zeros());
-        let parts = [
-            format!("other threads of the block wait{}", cx.place(first)),
-            cx.thread_at(cx.block(), thread, pc),
-        ];
+        let (there, here) = (cx.thread_at(cx.block(), thread, first), cx.thread_at(cx.block(), thread, pc));
+        let others = format!("other threads of the block wait{}", there.code);
         let what = format!("threads of a block wait at barrier {id} in different places");
-        cx.report(Mistake::Barrier, (first, pc), &what, &parts);
+        let parts = vec![(others, there), (here.to_string(), here)];
+        cx.report(Mistake::Barrier, (first, pc), &what, parts, None);
     }
 
     /// Gives the result of a reduction to lanes that come back for it. Returns whether these lanes do.

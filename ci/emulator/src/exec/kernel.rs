@@ -9,9 +9,11 @@ use super::env::{Env, Region, Step, Task};
 use super::fault::Fault;
 use super::file::low;
 use super::launch::{Cached, Launch};
+use super::polls::Polls;
 use super::program::{Element, Program};
 use super::races::KernelRaces;
 use super::workers::Blocks;
+use crate::fidelity::{self, Limit};
 
 /// The number of instructions that a block runs before another has its turn.
 const BLOCK_TURN: u64 = 1 << 16;
@@ -45,6 +47,9 @@ pub struct Kernel {
     races: Option<Box<KernelRaces>>,
     /// The first fault, and when it was, if other blocks run on.
     fault: Option<(Fault, u64)>,
+    /// Its polls, from its first step on, and whether this step is inspected.
+    polls: Option<Polls>,
+    inspected: bool,
 }
 
 // SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of
@@ -70,6 +75,8 @@ impl Kernel {
             workspace: 0,
             races: None,
             fault: None,
+            polls: None,
+            inspected: false,
         }
     }
 
@@ -131,6 +138,7 @@ impl Kernel {
         let fault = || Fault {
             code: Fault::OUT_OF_RESOURCES,
             message: format!("kernel {}: no memory for its grid-wide barrier", self.launch.program.name),
+            at: None,
         };
         let region = env.region(self.workspace).ok_or_else(fault)?;
         clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
@@ -197,7 +205,7 @@ impl Kernel {
         let cluster = self.clusters.iter_mut().find(|it| it.number == block.cluster);
         let Some(cluster) = cluster else {
             let message = format!("kernel {}: a block without a cluster", self.launch.program.name);
-            return Err(Fault { code: Fault::LAUNCH_FAILURE, message });
+            return Err(Fault { code: Fault::LAUNCH_FAILURE, message, at: None });
         };
         let (caches, clock) = (&mut self.caches, &mut self.clock);
         Runner {
@@ -207,6 +215,7 @@ impl Kernel {
             clock,
             workspace: self.workspace,
             races: self.races.as_deref_mut(),
+            polls: self.polls.as_mut().filter(|_| self.inspected),
         }
         .run(block, cluster, fuel)
     }
@@ -216,7 +225,13 @@ impl Kernel {
         let program = &self.launch.program;
         let alone = self.launch.cluster_blocks() == 1 && !self.launch.cooperative && !program.shows_order;
         let left = self.resident.len() as u64 + (self.count() - self.next);
-        alone && !env.watches() && !env.traces() && self.clock >= WORTH && left > 1 && env.processors() > 1
+        alone
+            && !self.inspected
+            && !env.watches()
+            && !env.traces()
+            && self.clock >= WORTH
+            && left > 1
+            && env.processors() > 1
     }
 
     /// Runs blocks on several processors.
@@ -245,9 +260,16 @@ impl Task for Kernel {
         if env.traces() && self.races.is_none() {
             self.races = Some(Box::default());
         }
+        self.inspected = self.polls.get_or_insert_with(Polls::new).begins();
+        if self.clock == 0 && self.launch.program.approximate {
+            fidelity::note(Limit::ApproximateMath);
+        }
+        if self.clock == 0 && self.launch.program.shows_order {
+            fidelity::note(Limit::Order);
+        }
         let result = self.run(env, budget);
-        for limit in self.races.iter_mut().flat_map(|races| races.limits()) {
-            env.limited(&self.launch.program.name, limit);
+        if let Some(poll) = self.polls.as_mut().filter(|_| self.inspected).and_then(Polls::ends) {
+            env.polls(&self.launch.program, &poll);
         }
         self.caches.fill(Cached::EMPTY);
         let step = match result {

@@ -380,7 +380,13 @@ impl Warp {
             changes_nothing,
         };
         let Some(wrong) = races.access(&access) else { return };
-        let memory = if shared { "shared" } else { "global" };
+        let address = address & WINDOW;
+        let size = u64::from(a.element.size());
+        let (object, memory) = if shared {
+            (format!("shared memory: {}", cx.shared_object(address, size)), None)
+        } else {
+            ("global memory".to_owned(), Some((address, size)))
+        };
         let here = cx.thread_at(block, thread, pc);
         match wrong {
             Wrong::Race(old) => {
@@ -390,27 +396,29 @@ impl Warp {
                     AccessKind::Strong => "atomic or volatile access",
                 };
                 let there = cx.thread_at(old.block, old.thread.into(), old.pc);
-                let what = format!("nothing orders two threads that use the same bytes of {memory} memory");
-                let parts = [
-                    format!("{} by {there}", verb(old.kind)),
-                    format!("{} of {bytes} bytes at {:#x} by {here}", verb(kind), address & WINDOW),
+                let what = format!("nothing orders two threads that use the same bytes of {object}");
+                let parts = vec![
+                    (format!("{} by {there}", verb(old.kind)), there),
+                    (format!("{} of {bytes} bytes at {address:#x} by {here}", verb(kind)), here),
                 ];
-                cx.report(Mistake::Race, (old.pc, pc), &what, &parts);
+                cx.report(Mistake::Race, (old.pc, pc), &what, parts, memory);
             }
             Wrong::Unwritten => {
-                let what = "a read of shared memory that no thread of the block has written";
-                let parts = [format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW)];
-                cx.report(Mistake::Unwritten, (pc, pc), what, &parts);
+                let object = cx.shared_object(address, size);
+                let what =
+                    format!("a read of shared memory that no thread of the block has written: {object}");
+                let parts = vec![(format!("read of {bytes} bytes at {address:#x} by {here}"), here)];
+                cx.report(Mistake::Unwritten, (pc, pc), &what, parts, None);
             }
             Wrong::Unfenced(old) => {
                 let there = cx.thread_at(old.block, old.thread.into(), old.pc);
                 let what = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma \
                             that reads it";
-                let parts = [
-                    format!("write by {there}"),
-                    format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW),
+                let parts = vec![
+                    (format!("write by {there}"), there),
+                    (format!("read of {bytes} bytes at {address:#x} by {here}"), here),
                 ];
-                cx.report(Mistake::Proxy, (old.pc, pc), what, &parts);
+                cx.report(Mistake::Proxy, (old.pc, pc), what, parts, memory);
             }
         }
     }
@@ -427,12 +435,8 @@ impl Warp {
         let from = offset.cast_signed() - i64::from(array.start);
         let what = format!("an access to shared memory outside of the array {name}, which has {size} bytes");
         let here = cx.thread_at(cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)), pc);
-        cx.report(
-            Mistake::Outside,
-            (pc, pc),
-            &what,
-            &[format!("{bytes} bytes at byte {from} of it by {here}")],
-        );
+        let parts = vec![(format!("{bytes} bytes at byte {from} of it by {here}"), here)];
+        cx.report(Mistake::Outside, (pc, pc), &what, parts, None);
     }
 
     /// Notes that this warp does something that orders accesses, if the machine looks for races.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::file::{LANES, lanes};
 use super::program::{Scope, Strength};
 use super::skipped::Arrivals;
+use crate::fidelity::{self, Limit};
 
 /// How many barriers a block has.
 const BARRIERS: usize = 17;
@@ -613,6 +614,9 @@ impl HappensBefore {
             return;
         }
         let is_exact = self.work < EXACT;
+        if !is_exact {
+            fidelity::note(Limit::KernelClocks);
+        }
         let now = if strength.releases || !is_exact { self.tick() } else { self.now };
         let threads = self.threads;
         let Some(order) = self.blocks[place].warps.get_mut(warp) else { return };
@@ -747,11 +751,6 @@ impl HappensBefore {
             warp.is_none_or(|it| it.proxy > epoch)
         };
         !fenced(writer) && !fenced(reader)
-    }
-
-    /// Whether so much was released that clocks are simple: races may be missed.
-    pub(super) fn is_simple(&self) -> bool {
-        self.work >= EXACT
     }
 
     /// Whether an earlier access of a thread happened before all that another one does now.

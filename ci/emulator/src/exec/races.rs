@@ -9,6 +9,7 @@ use super::env::AccessKind;
 use super::order::HappensBefore;
 use super::program::Scope;
 use super::skipped::Arrivals;
+use crate::fidelity::{self, Limit};
 
 /// Bytes of a word, and words of a page.
 const WORD: usize = 4;
@@ -110,8 +111,6 @@ struct MemoryWords {
     places: HashMap<usize, usize>,
     pages: Vec<(usize, Box<[MemoryWord; WORDS]>)>,
     last: usize,
-    /// Whether pages were replaced.
-    forgets: bool,
 }
 
 impl MemoryWords {
@@ -133,7 +132,7 @@ impl MemoryWords {
             self.pages.push(page);
         } else {
             // Races on the other page are missed from here on.
-            self.forgets = true;
+            fidelity::note(Limit::KernelWords);
             self.last = (self.last + 1) % most;
             self.places.remove(&self.pages[self.last].0);
             self.pages[self.last] = page;
@@ -170,14 +169,6 @@ impl KernelRaces {
     /// How often the threads of a block have arrived at its barriers.
     pub(super) fn arrivals(&mut self, block: u32) -> Option<&mut Arrivals> {
         self.order.arrivals(block)
-    }
-
-    /// The limits that were reached.
-    pub(super) fn limits(&self) -> impl Iterator<Item = &'static str> {
-        let words = "it uses more than 16 MiB, and the accesses to parts of them are forgotten";
-        let clocks = "it releases so often that from then on any flag orders all threads";
-        let reached = [(self.global.forgets, words), (self.order.is_simple(), clocks)];
-        reached.into_iter().filter_map(|(is, what)| is.then_some(what))
     }
 
     /// The order of accesses.

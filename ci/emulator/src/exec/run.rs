@@ -4,6 +4,7 @@ use super::fault::Fault;
 use super::launch::Context;
 use super::program::{CopyQueue, Ins, NONE, Op, Scope};
 use super::warp::{Flow, Group, TURN, Turn, Warp};
+use crate::fidelity::{self, Limit};
 
 /// The instructions that a poll counts as.
 const POLL: u64 = 1 << 8;
@@ -117,6 +118,7 @@ impl Warp {
             Op::Special(which, wide) => {
                 self.read_special(cx, which, wide, ins.s[0], mask);
                 if which.is_clock() {
+                    fidelity::note(Limit::Clocks);
                     // Warps that wait for a time wait together.
                     group.pc += 1;
                     return Ok(self.let_others(group));
@@ -127,8 +129,8 @@ impl Warp {
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
             Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
             Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
-            Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),
-            Op::Take(first, wide) => self.take(first, wide, &ins.s, mask),
+            Op::PackFragment(first, wide) => self.pack_fragment(first, wide, &ins.s, mask),
+            Op::UnpackFragment(first, wide) => self.unpack_fragment(first, wide, &ins.s, mask),
             Op::Matrix(number) => {
                 return self.matrix(cx, &cx.program.matrices[number as usize], &ins.s, group, mask);
             }

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 
 use super::order::OrderedOperation;
+use crate::fidelity::{self, Limit};
 use crate::page::page;
 
 /// The most guards at a time: further operations protect nothing.
@@ -151,7 +152,9 @@ impl Guards {
         let same = |it: &PageGuard| {
             it.start <= start && end <= it.end && Arc::ptr_eq(&it.operation, &guard.operation)
         };
-        if self.all.len() < MOST && !self.all.iter().any(same) {
+        if self.all.len() >= MOST {
+            fidelity::note(Limit::Guards);
+        } else if !self.all.iter().any(same) {
             self.all.push(guard);
             self.apply(start, end);
         }

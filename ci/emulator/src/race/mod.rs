@@ -46,8 +46,6 @@ pub(crate) struct Races {
     /// The memory that was freed, and by what.
     freed: VecDeque<(Allocation, Arc<OrderedOperation>)>,
     pub(crate) flags: Flags,
-    /// The kernels whose checks have reached a limit.
-    pub(crate) limits: HashSet<(String, &'static str)>,
     reported: HashSet<[(HostLine, String); 2]>,
 }
 
@@ -60,7 +58,6 @@ impl Races {
             functions: BTreeMap::new(),
             freed: VecDeque::new(),
             flags: Flags::default(),
-            limits: HashSet::new(),
             reported: HashSet::new(),
         }
     }
@@ -183,13 +180,16 @@ impl Races {
             } else {
                 format!(" bytes {} to {}", span.start - base, span.end - base)
             };
-            let source = span.source.map_or_else(String::new, |source| format!(" ({})", source.place()));
+            let code = span.source.map(|source| source.place());
+            let source = code.as_ref().map_or_else(String::new, |code| {
+                format!(" ({})", code.to_string().trim_start().trim_start_matches("at "))
+            });
             let what = format!(
                 "{} {}{bytes}{source}",
                 operation.origin,
                 mode.verb(operation.origin.kernel.is_some())
             );
-            finding = finding.part(what, operation.origin.line);
+            finding = finding.part(what, operation.origin.line).code(code);
             if !operation.origin.by.is_empty() {
                 finding = finding.part(format!("    started by {}", operation.origin.by), HostLine::NONE);
             }

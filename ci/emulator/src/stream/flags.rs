@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::around::Around;
+use super::device_env::DeviceEnv;
 use super::names::OperationId;
 use super::nested::MOST_PHASES;
 use super::queue::Queue;
@@ -24,7 +24,7 @@ fn on_host(allocations: &Allocations, at: *mut u8) -> Option<(&Allocation, u64)>
     Some((it, it.start + u64::try_from(at.addr() - it.host.addr()).unwrap_or(0)))
 }
 
-impl Around<'_> {
+impl DeviceEnv<'_> {
     /// Whether other operations or the host may set flags for the kernel.
     pub(super) fn may_find_flags(&self) -> bool {
         let others = self.queue.races.as_ref().is_some_and(|races| races.flags.are_set_by_others(self.id));

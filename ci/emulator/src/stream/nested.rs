@@ -15,8 +15,8 @@ use core::ffi::CStr;
 use core::mem::offset_of;
 use std::sync::Arc;
 
-use super::around::Around;
 use super::copy::{Copy, End, Memory, Volume};
+use super::device_env::DeviceEnv;
 use super::fill::Fill;
 use super::grid::Grid;
 use super::names::OperationId;
@@ -144,7 +144,7 @@ fn fill(call: &RuntimeCall<'_>) -> Answer<Option<Fill>> {
     Ok(Some(Fill { address, pitch, slice, volume, value: [value, 0, 0, 0], element: 1 }))
 }
 
-impl Around<'_> {
+impl DeviceEnv<'_> {
     /// Serves a call of the runtime by a thread.
     pub(super) fn serve(&mut self, call: &RuntimeCall<'_>) -> Result<RuntimeAnswer, Refused> {
         let who = (call.block, call.thread);
@@ -281,7 +281,7 @@ impl Around<'_> {
         }
         params.resize(usize::try_from(program.param_bytes).unwrap_or(0), 0);
         self.allocations.remove(buffer, LAUNCH);
-        Ok(match shape.launch(&program, &entry, self.device, self.limits) {
+        Ok(match shape.launch(&program, &entry, self.limits) {
             Ok(launch) => self.start(call, Work::Task(Box::new(Kernel::new(Launch { params, ..launch })))),
             Err(code) if code == cudaErrorInvalidValue => Err(cudaErrorInvalidConfiguration),
             Err(code) => Err(code),

@@ -543,7 +543,7 @@ mod tests {
         let other = push(&mut queue, &[]);
         let b = push(&mut queue, &[a]);
         let later = push(&mut queue, &[b]);
-        assert_eq!(run(&mut queue), []);
+        assert_eq!(run(&mut queue), [0_u64; 0]);
         queue.want(b);
         assert_eq!(run(&mut queue), [a, b]);
         assert!(queue.pending(other) && queue.pending(later) && !queue.pending(b));

@@ -1,7 +1,7 @@
 //! What each instruction becomes.
 
 use super::{Entity, Lowering, Refused, Type, bits_of, integer, negated, number, space_of};
-use crate::ptx::{Instruction, Operand as Source, bytes_of};
+use crate::ptx::{Instruction, Operand as Source, Statement, bytes_of};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
 
 /// Instructions that compute their first operand from the others, and do nothing else.
@@ -11,6 +11,26 @@ const COMPUTES: &str = "\
     selp set shf shl shr sin slct sqrt sub subc szext tanh testp vabsdiff vadd vmad vmax vmin vset \
     vshl vshr vsub vabsdiff4 vadd4 vavrg4 vmax4 vmin4 vset4 vsub4 vabsdiff2 vadd2 vavrg2 vmax2 vmin2 \
     vset2 vsub2 wmma xor";
+
+/// Returns the bits of a floating-point type, and those of its least positive normal number and of infinity.
+fn float(ty: &str) -> Option<(u8, i128, i128)> {
+    match ty {
+        "f32" => Some((32, 0x0080_0000, 0x7f80_0000)),
+        "f64" => Some((64, 0x0010_0000_0000_0000, 0x7ff0_0000_0000_0000)),
+        _ => None,
+    }
+}
+
+/// Returns whether an operand names a register.
+fn names(source: &Source<'_>, register: &str) -> bool {
+    match source {
+        Source::Name(name) | Source::Offset(name, _) => *name == register,
+        Source::Address(base, _) | Source::Not(base) => names(base, register),
+        Source::List(all) => all.iter().any(|it| names(it, register)),
+        Source::Pair(one, other) => names(one, register) || names(other, register),
+        Source::Number(_) | Source::Float(_) => false,
+    }
+}
 
 impl<'m, 'a> Lowering<'m, 'a> {
     pub(super) fn instruction(&mut self, it: &'m Instruction<'a>) -> Refused {
@@ -213,6 +233,14 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.push(Step { bits, to: vec![to], from, ..Step::new(Op::And) });
                 Ok(())
             }
+            // The bits without the sign. Of a NaN, the result is another NaN: its bits must not matter.
+            ("abs", [Source::Name(name), from]) if float(last).is_some() && self.is_only_a_float(name) => {
+                let (bits, ..) = float(last).unwrap_or((32, 0, 0));
+                let to = self.result(&operands[0])?;
+                let from = vec![self.value(from, bits, false)?, number((1 << (bits - 1)) - 1, bits)?];
+                self.push(Step { bits, to: vec![to], from, flag: true, ..Step::new(Op::And) });
+                Ok(())
+            }
             ("popc" | "clz", [to, from]) => {
                 let to = self.result(to)?;
                 self.within(to, 0, 64, Origin::Computed, std::slice::from_ref(from));
@@ -342,15 +370,19 @@ impl<'m, 'a> Lowering<'m, 'a> {
             "hs" => (Some(Op::Ge), true),
             _ => (None, false),
         };
-        let (Some(op), Some(Type { bits, is_signed })) = (op, ty) else {
+        let test = if let (Some(op), Some(Type { bits, is_signed })) = (op, ty) {
+            let test = self.temporary(1);
+            let from = vec![self.value(a, bits, false)?, self.value(b, bits, false)?];
+            let is_signed = is_signed && !is_unsigned;
+            self.push(Step { bits, is_signed, to: vec![test], from, ..Step::new(op) });
+            Operand::Register(test)
+        } else if let Some(test) = self.float_test(it, a, b)? {
+            test
+        } else {
             let results = self.results(results)?;
             self.unknown(results, Origin::Float, &[a.clone(), b.clone()]);
             return Ok(());
         };
-        let test = self.temporary(1);
-        let from = vec![self.value(a, bits, false)?, self.value(b, bits, false)?];
-        let is_signed = is_signed && !is_unsigned;
-        self.push(Step { bits, is_signed, to: vec![test], from, ..Step::new(op) });
         let (first, second) = match results {
             Source::Pair(first, second) => (self.results(first)?, self.results(second)?),
             one => (self.results(one)?, Vec::new()),
@@ -364,7 +396,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         };
         // A result may be the predicate that is combined: both are computed before either is written.
         let mut moves = Vec::new();
-        for (results, test) in [(first, Operand::Register(test)), (second, Operand::Negated(test))] {
+        for (results, test) in [(first, test), (second, negated(test))] {
             for to in results {
                 let between = self.temporary(1);
                 let from = std::iter::once(test).chain(more).collect();
@@ -376,6 +408,83 @@ impl<'m, 'a> Lowering<'m, 'a> {
             self.push(Step { bits: 1, to: vec![to], from: vec![from], ..Step::new(Op::PredMov) });
         }
         Ok(())
+    }
+
+    /// Lowers the comparison of a floating-point number with a positive one to comparisons of their bits, which
+    /// are in the same order. The bits of infinity are the highest of a number: a NaN has higher ones.
+    fn float_test(
+        &mut self,
+        it: &'m Instruction<'a>,
+        a: &Source<'a>,
+        b: &Source<'a>,
+    ) -> Refused<Option<Operand>> {
+        let last = it.words.last().copied().unwrap_or_default();
+        let (Some((bits, least, infinity)), Source::Name(name), Source::Float(Some(limit))) =
+            (float(last), a, b)
+        else {
+            return Ok(None);
+        };
+        // Below the least normal number, `ftz` changes the order.
+        if !self.has_bits_that_matter(name) || !(least..=infinity).contains(&i128::from(*limit)) {
+            return Ok(None);
+        }
+        let (op, is_negated) = match it.words.get(1).copied().unwrap_or_default() {
+            "ge" => (Op::Ge, false),
+            "gt" => (Op::Gt, false),
+            "ltu" => (Op::Ge, true),
+            "leu" => (Op::Gt, true),
+            "eq" => (Op::Eq, false),
+            "neu" => (Op::Eq, true),
+            _ => return Ok(None),
+        };
+        let a = self.value(a, bits, false)?;
+        let mut compare = |op: Op, limit: i128| {
+            let test = self.temporary(1);
+            let from = vec![a, number(limit, bits)?];
+            self.push(Step { bits, to: vec![test], from, flag: true, ..Step::new(op) });
+            Ok::<_, String>(Operand::Register(test))
+        };
+        let from = vec![compare(op, i128::from(*limit))?, compare(Op::Le, infinity)?];
+        let test = self.temporary(1);
+        self.push(Step { bits: 1, to: vec![test], from, ..Step::new(Op::PredAnd) });
+        Ok(Some(if is_negated { Operand::Negated(test) } else { Operand::Register(test) }))
+    }
+
+    /// Returns the instructions of the function that name a register among their operands.
+    fn users(&self, register: &str) -> impl Iterator<Item = &'m Instruction<'a>> {
+        let function =
+            self.calls.last().and_then(|own| self.module.functions.iter().find(|it| it.name == *own));
+        let body = function.map(|it| &it.body[..]).unwrap_or_default();
+        body.iter().filter_map(move |statement| match statement {
+            Statement::Instruction(it) if it.operands.iter().any(|it| names(it, register)) => Some(it),
+            _ => None,
+        })
+    }
+
+    /// Returns whether a function uses a register only in computations and comparisons of floating-point
+    /// numbers. Which NaN it holds cannot be seen there.
+    fn is_only_a_float(&self, register: &str) -> bool {
+        self.users(register).all(|it| {
+            it.words.last().is_some_and(|last| float(last).is_some())
+                && ["abs", "add", "div", "fma", "mul", "neg", "rcp", "setp", "sqrt", "sub"]
+                    .contains(&it.words[0])
+        })
+    }
+
+    /// Returns whether the bits of a floating-point number, or of the number whose magnitude it is, are used as
+    /// such: nothing else is worth the work of its comparisons.
+    fn has_bits_that_matter(&self, register: &str) -> bool {
+        let moves = |register: &str| {
+            self.users(register).any(|it| {
+                it.words[0] == "st"
+                    || it.words[0] == "mov" && matches!(it.words.last(), Some(&("b32" | "b64")))
+            })
+        };
+        moves(register)
+            || self.users(register).any(|it| match (it.words[0], &it.operands[..]) {
+                ("abs", [Source::Name(to), Source::Name(from)]) => *to == register && moves(from),
+                _ => false,
+            })
     }
 
     pub(super) fn cvt(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {

@@ -10,6 +10,7 @@ mod needed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::graph::Graph;
 use crate::ptx::{Function, Instruction, Module, Operand as Source, Statement, Variable, bytes_of, parse};
 use crate::slice::{Kernel, Op, Operand, Origin, Parameter, Space, Special, Step};
 
@@ -107,6 +108,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             files: Vec::new(),
             texts: Vec::new(),
             handles: Vec::new(),
+            graph: Graph::default(),
         };
         let mut this = Self {
             module,

@@ -17,11 +17,27 @@ impl<'m, 'a> Lowering<'m, 'a> {
             ) || matches!(step.op, Op::Handle | Op::Below)
         };
         let mut needed = vec![false; self.kernel.registers.len()];
+        let mut magnitudes = BTreeMap::new();
+        for step in steps.iter().filter(|it| it.op == Op::And && it.flag) {
+            magnitudes.insert(step.to[0], step.from[0]);
+        }
         loop {
             let mut changed = false;
             for step in &*steps {
                 if !acts(step) && !step.to.iter().any(|it| needed[*it as usize]) {
                     continue;
+                }
+                // A comparison of floating-point numbers is worth its work if their bits are needed anyway.
+                if step.compares_floats() {
+                    let is_needed =
+                        |it: &Operand| matches!(it, Operand::Register(it) if needed[*it as usize]);
+                    let magnitude = match &step.from[0] {
+                        Operand::Register(it) => magnitudes.get(it),
+                        _ => None,
+                    };
+                    if !is_needed(&step.from[0]) && !magnitude.is_some_and(is_needed) {
+                        continue;
+                    }
                 }
                 for operand in step.from.iter().chain(&step.guard) {
                     if let Operand::Register(it) | Operand::Negated(it) = operand {
@@ -31,6 +47,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
             }
             if !changed {
                 break;
+            }
+        }
+        for step in steps.iter_mut().filter(|it| it.compares_floats()) {
+            if !step.from.iter().all(|it| !matches!(it, Operand::Register(it) if !needed[*it as usize])) {
+                (step.op, step.flag) = (Op::Unknown, false);
+                step.from = vec![Operand::Number(0), Operand::Number(1)];
             }
         }
         // Steps, registers and files get new numbers.
@@ -88,6 +110,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         };
         self.kernel.files = files.iter().map(file).collect();
         share_registers(&mut self.kernel);
+        self.kernel.graph = Graph::new(&self.kernel.steps);
     }
 }
 
@@ -96,7 +119,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
 /// A register's span has all steps that name it. If a way leads back over steps to a block that reads an
 /// older value, the span has these steps, too, and all from the start if that value may be unset.
 fn share_registers(kernel: &mut Kernel) {
-    let graph = Graph::new(kernel);
+    let graph = Graph::new(&kernel.steps);
     let mut spans: Vec<Option<(usize, usize)>> = vec![None; kernel.registers.len()];
     let mut cover = |register: usize, from: usize, to: usize| {
         let (first, last) = spans[register].unwrap_or((from, to));

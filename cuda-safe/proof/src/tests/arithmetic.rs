@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::oracle::Random;
 use crate::form::{Form, Symbol};
+use crate::graph::Graph;
 use crate::slice::{Kernel, Op, Operand, Origin, Parameter, Step};
 use crate::state::{State, Symbols, Test, Value, range_of};
 use crate::step::{Analysis, signed};
@@ -173,6 +174,7 @@ fn kernel(steps: Vec<Step>) -> Kernel {
     let mut registers = vec![8; 12];
     registers.extend([16; 4]);
     registers.extend([1; 4]);
+    let graph = Graph::new(&steps);
     Kernel {
         name: "k".to_owned(),
         parameters: vec![Parameter { bytes: 1, align: 1 }],
@@ -182,6 +184,7 @@ fn kernel(steps: Vec<Step>) -> Kernel {
         files: Vec::new(),
         texts: Vec::new(),
         handles: Vec::new(),
+        graph,
     }
 }
 

@@ -247,7 +247,8 @@ fn an_address_has_one_pointer_of_its_space() {
     bytes("sub.s64 %rd3, %rd2, %rd1; add.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4], 0;", 0, 4);
     refused("add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 0;", "several pointers");
     refused("shl.b64 %rd3, %rd1, 1; st.global.u32 [%rd3], 0;", "several pointers");
-    refused("setp.lt.u32 %p1, %r1, 9; selp.b64 %rd3, %rd1, %rd2, %p1; st.global.u32 [%rd3], 0;", "");
+    // One of two pointers: each case is gone through.
+    bytes("setp.lt.u32 %p1, %r1, 9; selp.b64 %rd3, %rd1, %rd2, %p1; st.global.u32 [%rd3], 0;", 4, 4);
     refused("cvt.u32.u64 %r6, %rd1; cvt.u64.u32 %rd3, %r6; st.global.u32 [%rd3], 0;", "");
     refused("ld.global.u64 %rd3, [%rd1]; st.global.u32 [%rd3], 0;", "comes from memory");
     refused("st.global.u32 [4096], 0;", "not computed from a parameter");

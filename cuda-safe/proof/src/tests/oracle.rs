@@ -377,6 +377,28 @@ impl<'m, 'a> Machine<'m, 'a> {
                         "hs" => a >= b,
                         _ => return unknown(),
                     }
+                } else if last == "f32" || last == "f64" {
+                    let (a, b) = (self.value(frame, &o[1], bits)?, self.value(frame, &o[2], bits)?);
+                    let float = |it: u64| match u32::try_from(it) {
+                        Ok(it) if bits == 32 => f64::from(f32::from_bits(it)),
+                        _ => f64::from_bits(it),
+                    };
+                    let (a, b) = (float(a), float(b));
+                    let is_nan = a.is_nan() || b.is_nan();
+                    let (relation, of_nan) = match relation.strip_suffix('u') {
+                        Some(relation) => (relation, true),
+                        None => (relation, false),
+                    };
+                    match relation {
+                        _ if is_nan && ["eq", "ne", "lt", "le", "gt", "ge"].contains(&relation) => of_nan,
+                        "eq" => a == b,
+                        "ne" => a != b,
+                        "lt" => a < b,
+                        "le" => a <= b,
+                        "gt" => a > b,
+                        "ge" => a >= b,
+                        _ => self.random.below(2) == 0,
+                    }
                 } else {
                     self.random.below(2) == 0
                 };
@@ -541,6 +563,13 @@ impl<'m, 'a> Machine<'m, 'a> {
             }
             let b = self.value(frame, &o[2], bits)?;
             return Ok(Some(if self.value(frame, &o[3], 1)? & 1 == 1 { a } else { b }));
+        }
+        if name == "abs" && matches!(it.words.last(), Some(&("f32" | "f64"))) {
+            let whole = self.value(frame, &o[1], bits)? & mask(bits - 1);
+            let infinity = if bits == 32 { 0x7f80_0000 } else { 0x7ff0_0000_0000_0000 };
+            // Any NaN, for a NaN.
+            let other = self.random.tricky(&self.near) & mask(bits) | infinity | 1;
+            return Ok(Some(if whole > infinity { other } else { whole }));
         }
         if !integer || bits > 64 {
             return Ok(None);

@@ -86,7 +86,7 @@ impl Lower<'_> {
             Operand::Offset(name, offset) => (name.clone(), *offset),
             _ => return Err("the address of a map is needed here".into()),
         };
-        self.lay(coordinates, Type::S32, 0)?;
+        self.pack_fragment(coordinates, Type::S32, 0)?;
         let place = self.place(&Operand::Address(Some(name), offset), Space::Generic)?;
         Ok((BulkSide::Tensor(self.access(&place, Element::U8, 1, false)?, dimensions), place.slot))
     }
