@@ -123,7 +123,7 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
         if system_calls::are_seen() {
             guard::protect_pinned();
         }
-        guard::watch(Accesses { guarded: host_accessed, forbidden: host_strayed });
+        guard::watch(Accesses { guarded: host_accessed, forbidden: host_strayed, called: host_called });
         if let Schedule::Random(seed) = config.schedule {
             eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
         }
@@ -164,7 +164,7 @@ fn host_accessed(address: u64, writes: bool, at: usize) {
 }
 
 /// Notes that a system call of the program has used memory that it shares with devices.
-pub(crate) fn host_called(address: u64, bytes: u64, writes: bool) {
+fn host_called(address: u64, bytes: u64, writes: bool) {
     if thread::in_call() {
         return;
     }

@@ -9,7 +9,6 @@ use core::arch::global_asm;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::machine;
 use crate::race::guard;
 
 /// How often a call is tried again whose pages were protected in the meantime.
@@ -51,7 +50,7 @@ fn with_parts(parts: &[(u64, u64)], writes: bool, call: impl Fn() -> isize) -> i
         let bytes = left.min(*bytes);
         left -= bytes;
         if bytes > 0 {
-            machine::host_called(*start, bytes, writes);
+            guard::called(*start, bytes, writes);
         }
     }
     used
@@ -74,7 +73,9 @@ fn part(at: *const c_void, bytes: usize) -> Parts {
 
 /// Defines functions of the C library: their names, whether they write to memory, and the memory.
 macro_rules! calls {
-    ($($name:ident $named:literal ($($argument:ident: $ty:ty),*) $writes:literal $parts:expr, $unit:expr;)*) => {$(
+    ($(
+        $name:ident $named:literal ($($argument:ident: $ty:ty),*) $writes:literal $parts:expr, $unit:expr;
+    )*) => {$(
         extern "C" fn $name($($argument: $ty),*) -> isize {
             static NEXT: AtomicUsize = AtomicUsize::new(0);
             type Function = unsafe extern "C" fn($($ty),*) -> isize;
@@ -108,18 +109,22 @@ calls! {
     pread c"pread" (file: c_int, at: *mut c_void, bytes: usize, from: i64) true part(at, bytes), 1;
     pread64 c"pread64" (file: c_int, at: *mut c_void, bytes: usize, from: i64) true part(at, bytes), 1;
     readv c"readv" (file: c_int, list: *const libc::iovec, count: c_int) true listed(list, count), 1;
-    preadv c"preadv" (file: c_int, list: *const libc::iovec, count: c_int, from: i64) true listed(list, count), 1;
+    preadv c"preadv" (file: c_int, list: *const libc::iovec, count: c_int, from: i64)
+        true listed(list, count), 1;
     recv c"recv" (socket: c_int, at: *mut c_void, bytes: usize, flags: c_int) true part(at, bytes), 1;
-    recvfrom c"recvfrom" (socket: c_int, at: *mut c_void, bytes: usize, flags: c_int, from: *mut c_void, size: *mut c_void)
+    recvfrom c"recvfrom"
+        (socket: c_int, at: *mut c_void, bytes: usize, flags: c_int, from: *mut c_void, size: *mut c_void)
         true part(at, bytes), 1;
     recvmsg c"recvmsg" (socket: c_int, it: *mut libc::msghdr, flags: c_int) true message(it), 1;
     write c"write" (file: c_int, at: *const c_void, bytes: usize) false part(at, bytes), 1;
     pwrite c"pwrite" (file: c_int, at: *const c_void, bytes: usize, from: i64) false part(at, bytes), 1;
     pwrite64 c"pwrite64" (file: c_int, at: *const c_void, bytes: usize, from: i64) false part(at, bytes), 1;
     writev c"writev" (file: c_int, list: *const libc::iovec, count: c_int) false listed(list, count), 1;
-    pwritev c"pwritev" (file: c_int, list: *const libc::iovec, count: c_int, from: i64) false listed(list, count), 1;
+    pwritev c"pwritev" (file: c_int, list: *const libc::iovec, count: c_int, from: i64)
+        false listed(list, count), 1;
     send c"send" (socket: c_int, at: *const c_void, bytes: usize, flags: c_int) false part(at, bytes), 1;
-    sendto c"sendto" (socket: c_int, at: *const c_void, bytes: usize, flags: c_int, to: *const c_void, size: u32)
+    sendto c"sendto"
+        (socket: c_int, at: *const c_void, bytes: usize, flags: c_int, to: *const c_void, size: u32)
         false part(at, bytes), 1;
     sendmsg c"sendmsg" (socket: c_int, it: *const libc::msghdr, flags: c_int) false message(it), 1;
     fread c"fread" (at: *mut c_void, size: usize, count: usize, file: *mut c_void)

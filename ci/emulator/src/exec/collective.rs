@@ -76,8 +76,8 @@ impl Warp {
         Flow::Next
     }
 
-    /// Reports lanes that execute an instruction of a warp whose mask does not name them, if the machine looks
-    /// for races.
+    /// Reports lanes that execute an instruction of a warp whose mask does not name them, if the machine
+    /// looks for races.
     fn check_members(&self, cx: &mut Context<'_>, members: u32, group: &Group) {
         let outside = group.mask & !members;
         if cx.races.is_none() || outside == 0 {

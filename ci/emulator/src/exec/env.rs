@@ -126,8 +126,8 @@ pub trait Env: Send {
         let _ = (at, atomic, releases);
     }
 
-    /// Whether a strong read of a value at an address of this process finds what another operation or the host has
-    /// released, and is new. Called only if this [has flags](Env::has_flags).
+    /// Whether a strong read of a value at an address of this process finds what another operation or the
+    /// host has released, and is new. Called only if this [has flags](Env::has_flags).
     fn finds_flag(&mut self, at: *mut u8, value: u64) -> bool {
         let _ = (at, value);
         false

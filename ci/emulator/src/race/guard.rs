@@ -193,8 +193,18 @@ static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 pub(crate) struct Accesses {
     pub(crate) guarded: fn(u64, bool, usize),
     pub(crate) forbidden: fn(u64, bool, usize),
+    /// The same about a system call on memory that is mapped twice: the address, the bytes, and whether it
+    /// writes.
+    pub(crate) called: fn(u64, u64, bool),
 }
 static ACCESSES: OnceLock<Accesses> = OnceLock::new();
+
+/// A system call has used memory that is mapped twice.
+pub(crate) fn called(address: u64, bytes: u64, writes: bool) {
+    if let Some(accesses) = ACCESSES.get() {
+        (accesses.called)(address, bytes, writes);
+    }
+}
 
 /// Handles accesses of the host that fault from now on.
 pub(crate) fn watch(accesses: Accesses) {

@@ -1,5 +1,5 @@
-//! The table of races (`races.cu`, `flags.cu`): each wrong program is named with both lines in every schedule,
-//! and its corrected twin is silent.
+//! The table of races (`races.cu`, `flags.cu`): each wrong program is named with both lines in every
+//! schedule, and its corrected twin is silent.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -21,11 +21,21 @@ fn program(name: &'static str) -> &'static PathBuf {
 
 /// Runs a case under a schedule. Returns the exit code and standard error.
 fn run(name: &'static str, case: &str, right: bool, schedule: &str) -> (Option<i32>, String) {
+    run_with(name, case, right, ("CUDA_EMULATOR_SCHEDULE", schedule))
+}
+
+/// The same with another variable.
+fn run_with(
+    name: &'static str,
+    case: &str,
+    right: bool,
+    (variable, value): (&str, &str),
+) -> (Option<i32>, String) {
     let mut command = Command::new(program(name));
     command.arg(case).args(right.then_some("right"));
     command
         .env("LD_LIBRARY_PATH", built::folder())
-        .env("CUDA_EMULATOR_SCHEDULE", schedule)
+        .env(variable, value)
         .env("CUDA_EMULATOR_RACES", "1")
         .env("CUDA_EMULATOR_EXIT_CODE", FOUND.to_string())
         .stdin(Stdio::null());
@@ -167,6 +177,35 @@ fn copies_barriers_in_memory_and_clusters_order_those_who_wait() {
         "copied_by_others barrier_in_memory other_barrier_in_memory cluster_barrier_forgotten
          cluster_arrival_too_early",
     );
+}
+
+/// The place of a case's mark.
+fn place(case: &str, word: &str) -> String {
+    let mark = format!("// {case}: {word}");
+    let at = include_str!("../programs/races.cu").lines().position(|line| line.ends_with(&mark));
+    format!("races.cu:{}\n", at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1)
+}
+
+#[test]
+fn races_behind_a_fault_are_named_if_other_blocks_are_to_run_on() {
+    let case = "behind_a_fault";
+    let [first, second] = ["first", "second"].map(|word| place(case, word));
+    for (value, runs_on) in [("end", false), ("run-on", true)] {
+        let (code, text) = run_with("races", case, false, ("CUDA_EMULATOR_FAULTS", value));
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains("CUDA emulator: fault: "), "{text}");
+        assert_eq!(text.contains(&first) && text.contains(&second), runs_on, "{value}:\n{text}");
+        let (_, text) = run_with("races", case, true, ("CUDA_EMULATOR_FAULTS", value));
+        assert!(!text.contains("CUDA emulator: race: "), "{value}, right:\n{text}");
+    }
+}
+
+#[test]
+fn volatile_accesses_race_if_they_are_to_be_plain() {
+    for (value, races) in [("relaxed", false), ("plain", true)] {
+        let (_, text) = run_with("races", "no_release_fence", true, ("CUDA_EMULATOR_VOLATILE", value));
+        assert_eq!(text.contains("CUDA emulator: race: "), races, "{value}:\n{text}");
+    }
 }
 
 #[test]

@@ -808,6 +808,13 @@ __global__ void __cluster_dims__(2, 1, 1) cluster_arrival_too_early(Shared *s, b
     cluster.sync();
 }
 
+// The first block faults; those behind it race.
+__global__ void behind_a_fault(Shared *s, bool right) {
+    if (blockIdx.x == 0) *reinterpret_cast<unsigned *>(s->data[0]) = 1;
+    if (blockIdx.x == 1) s->data[1] = 1; // behind_a_fault: first
+    if (blockIdx.x == 2 && !right) s->data[1] = 2; // behind_a_fault: second
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -886,6 +893,7 @@ int main(int count, char **arguments) {
     CASE(other_barrier_in_memory, 1, N);
     CASE(cluster_barrier_forgotten, 2, N);
     CASE(cluster_arrival_too_early, 2, N);
+    CASE(behind_a_fault, 3, 1);
     OK(cudaGetLastError());
     OK(cudaDeviceSynchronize());
     OK(cudaFree(s));
