@@ -265,10 +265,10 @@ impl<'w, 'a> Walk<'w, 'a> {
                 return Ok(());
             }
             // A pointer that is chosen: one case after the other.
-            if let Some((test, pointers)) = self.analysis.chosen_pointers(&state, step) {
+            if let Some((test, on, off)) = self.analysis.chosen_pointers(&state, step) {
                 self.has_other_way = true;
                 if self.analysis.is_thorough && splits > 0 {
-                    for (outcome, pointer) in [(true, pointers.0), (false, pointers.1)] {
+                    for (outcome, pointer) in [(true, on), (false, off)] {
                         let mut case = state.clone();
                         if self.analysis.refine(&mut case, &test, outcome) {
                             self.analysis.set(&mut case, step.to[0], Value::Number(pointer));

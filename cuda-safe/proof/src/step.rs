@@ -22,6 +22,9 @@ pub(crate) struct Access {
     pub(crate) origin: (Origin, (u32, u32)),
 }
 
+/// A test, and the values where it holds and where it does not.
+pub(crate) type Chosen = (Rc<Test>, Rc<Form>, Rc<Form>);
+
 /// A reason, and where the index of an access comes from.
 type Why = (String, (Origin, (u32, u32)));
 
@@ -738,11 +741,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Returns the test and the values of a step that chooses between addresses that count from different things.
-    pub(crate) fn chosen_pointers(
-        &self,
-        state: &State,
-        step: &Step,
-    ) -> Option<(Rc<Test>, (Rc<Form>, Rc<Form>))> {
+    pub(crate) fn chosen_pointers(&self, state: &State, step: &Step) -> Option<Chosen> {
         let (Op::Selp, None, [Operand::Register(a), Operand::Register(b), test]) =
             (step.op, step.guard, &step.from[..])
         else {
@@ -753,7 +752,7 @@ impl<'a> Analysis<'a> {
             _ => None,
         };
         let (a, b) = (number(a)?, number(b)?);
-        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), (a, b)))
+        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), a, b))
     }
 
     fn product(&mut self, state: &mut State, a: &Form, b: &Form) -> Option<Form> {
