@@ -37,10 +37,10 @@
 //! ```
 //!
 //! # Which library
-//! The folder `lib64` or `lib` of `NVRTC_PATH` if that is set, and no other place. Otherwise `libnvrtc.so.13`,
-//! then `libnvrtc.so.12`, each first where the loader looks, then in the toolkits of `CUDA_PATH`, `CUDA_HOME`,
-//! `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `/usr/local/cuda` and `/opt/cuda`. A driver accepts PTX of its own
-//! version of CUDA and of older ones: name an older NVRTC for an older driver.
+//! The folder `lib64` or `lib` of `NVRTC_PATH` if that is set, and no other place. Otherwise
+//! `libnvrtc.so.13`, then `libnvrtc.so.12`, each first where the loader looks, then in the toolkits of
+//! `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `/usr/local/cuda` and `/opt/cuda`. A
+//! driver accepts PTX of its own version of CUDA and of older ones: name an older NVRTC for an older driver.
 
 // The unit tests.
 // Not under sanitizers: they use no GPU.

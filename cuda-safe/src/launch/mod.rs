@@ -20,6 +20,7 @@ mod argument;
 mod arguments;
 mod attribute_set;
 mod attributes;
+mod blocking;
 mod checked;
 mod checked_parameter;
 mod config;
@@ -39,7 +40,10 @@ mod proof;
 mod read_only;
 mod run;
 mod scalar;
+#[doc(hidden)]
+pub mod sixteen_bits;
 mod symbol;
+mod timing;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
@@ -50,6 +54,8 @@ pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
+pub use blocking::set_blocking;
+pub(crate) use blocking::settle;
 pub use checked::Checked;
 pub use checked_parameter::{CheckedParameter, PlainValue};
 pub use contract::{Clause, Op, Relation};
@@ -64,4 +70,5 @@ pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;
 pub use scalar::Scalar;
 pub use symbol::{Symbol, SymbolSlice};
+pub use timing::time_kernel;
 pub use unchecked::Unchecked;

@@ -14,7 +14,9 @@ use crate::{stream, sys};
 
 use super::access_list::AccessList;
 use super::argument::Target;
-use super::{Arguments, Checked, CheckedArguments, CheckedParameters, Kernel, LaunchConfig, Need, Scalars};
+use super::{
+    Arguments, Checked, CheckedArguments, CheckedParameters, Kernel, LaunchConfig, Need, Scalars, settle,
+};
 
 impl<P> Kernel<P> {
     /// Launches the kernel on a stream, as `kernel<<<grid, block, shared_bytes, stream>>>(...)` does in
@@ -176,7 +178,10 @@ impl<P> Kernel<P> {
             code = unsafe { config.call(kernel, values, raw) };
         }
         submission.commit(code == sys::cudaSuccess);
-        if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code, config, device, call_site)) }
+        if code != sys::cudaSuccess {
+            return Err(self.failed(code, config, device, call_site));
+        }
+        settle(self.name, stream, call_site)
     }
 }
 
