@@ -135,6 +135,9 @@ impl State {
     }
 }
 
+/// Upper bounds of terms.
+type Bounds = SmallVec<[(Terms, Option<i128>); 1]>;
+
 /// A hash of numbers that the analysis makes itself: nobody chooses them to collide.
 #[derive(Clone, Debug, Default)]
 struct Mix(u64);
@@ -161,8 +164,8 @@ impl Hasher for Mix {
     }
 
     fn write_i128(&mut self, value: i128) {
-        // Numbers of more bits are few.
-        self.write_u64(value as u64);
+        // Longer numbers are few.
+        self.write_u64(u64::try_from(value & i128::from(u64::MAX)).unwrap_or(0));
     }
 
     fn finish(&self) -> u64 {
@@ -175,7 +178,7 @@ pub(crate) struct Symbols {
     known: Vec<Known>,
     floors: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
     /// Upper bounds of terms, by the number of the state, the depth of the search, and a hash of the terms.
-    bounds: HashMap<(u64, u32, u64), SmallVec<[(Terms, Option<i128>); 1]>, BuildHasherDefault<Mix>>,
+    bounds: HashMap<(u64, u32, u64), Bounds, BuildHasherDefault<Mix>>,
     /// The last number of a state.
     states: u64,
     /// How many bounds were computed.

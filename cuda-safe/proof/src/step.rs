@@ -22,6 +22,9 @@ pub(crate) struct Access {
     pub(crate) origin: (Origin, (u32, u32)),
 }
 
+/// A test, and the values where it holds and where it does not.
+pub(crate) type Chosen = (Rc<Test>, Rc<Form>, Rc<Form>);
+
 /// A reason, and where the index of an access comes from.
 type Why = (String, (Origin, (u32, u32)));
 
@@ -63,6 +66,8 @@ pub(crate) struct Analysis<'a> {
 
 /// Offsets that no memory has: an index without a bound.
 pub(crate) const FARTHEST: i128 = 1 << 44;
+/// Comparisons of a test from which the value that it chooses gets bounds.
+const MOST_COMPARED: u32 = 6;
 /// Tests within tests: of deeper ones nothing is known.
 const DEEPEST: u8 = 32;
 /// Addresses of a device are below this.
@@ -404,9 +409,13 @@ impl<'a> Analysis<'a> {
                     && [a, b].iter().all(|it| matches!(it, 0 | 1))
                     && !matches!(*test, Test::Is(_))
                 {
-                    let symbol = self.symbols.new_symbol(0, 1, Origin::Exact, at);
-                    self.symbols.set_truth(symbol, if a == 1 { test } else { not(&test) });
-                    return Some(Form::symbol(symbol));
+                    let is_one = if a == 1 { test } else { not(&test) };
+                    let (zero, one) = (Form::constant(0), Form::constant(1));
+                    let value = self.choose(state, &not(&is_one), &zero, &one)?;
+                    if let [(symbol, 1)] = value.terms[..] {
+                        self.symbols.set_truth(symbol, is_one);
+                    }
+                    return Some(value);
                 }
                 return self.choose(state, &test, &a, &b);
             }
@@ -688,18 +697,51 @@ impl<'a> Analysis<'a> {
         let (mut one, mut other) = (state.case(), state.case());
         match (self.refine(&mut one, test, true), self.refine(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),
-            (true, true) => self.symbols.choice(state, (&one, a), (&other, b)),
+            (true, true) => match b.plus(a, -1).and_then(|it| it.as_constant()) {
+                Some(step) if !self.symbols.is_unstable(a) => {
+                    let case = self.case_of(state, test, (&one, &other));
+                    a.plus(&case, step)
+                }
+                _ => self.symbols.choice(state, (&one, a), (&other, b)),
+            },
             (true, false) => Some(a.clone()),
             _ => Some(b.clone()),
         }
     }
 
+    /// Makes a number that is 0 where a test holds and else 1, with what both cases know of the forms that the test
+    /// compares: each bound is a line through the bounds of the two cases.
+    fn case_of(&mut self, state: &mut State, test: &Test, (one, other): (&State, &State)) -> Form {
+        let case = self.symbols.fresh(0, 1, Origin::Exact, (0, 0));
+        let mut open = vec![test];
+        let mut left = MOST_COMPARED;
+        while let Some(test) = open.pop().filter(|_| left > 0) {
+            left -= 1;
+            match test {
+                Test::Not(inner) => open.push(inner),
+                Test::And(first, second, _) => open.extend([&**first, &**second]),
+                Test::Compare { a, b, .. } => {
+                    for sign in [1, -1] {
+                        let Some(form) = a.plus(b, -1).and_then(|it| it.times(sign)) else { continue };
+                        let (Some(in_one), Some(in_other)) =
+                            (self.symbols.high(one, &form, 1), self.symbols.high(other, &form, 1))
+                        else {
+                            continue;
+                        };
+                        let slope = in_one.checked_sub(in_other).filter(|it| *it != 0);
+                        if let Some(line) = slope.and_then(|slope| form.plus(&case, slope)) {
+                            self.symbols.assume(state, &line, in_one);
+                        }
+                    }
+                }
+                Test::Unknown | Test::Is(_) => {}
+            }
+        }
+        case
+    }
+
     /// Returns the test and the values of a step that chooses between addresses that count from different things.
-    pub(crate) fn chosen_pointers(
-        &self,
-        state: &State,
-        step: &Step,
-    ) -> Option<(Rc<Test>, (Rc<Form>, Rc<Form>))> {
+    pub(crate) fn chosen_pointers(&self, state: &State, step: &Step) -> Option<Chosen> {
         let (Op::Selp, None, [Operand::Register(a), Operand::Register(b), test]) =
             (step.op, step.guard, &step.from[..])
         else {
@@ -710,7 +752,7 @@ impl<'a> Analysis<'a> {
             _ => None,
         };
         let (a, b) = (number(a)?, number(b)?);
-        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), (a, b)))
+        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), a, b))
     }
 
     fn product(&mut self, state: &mut State, a: &Form, b: &Form) -> Option<Form> {

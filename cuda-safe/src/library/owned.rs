@@ -280,9 +280,9 @@ impl Library {
         Ok(kernel)
     }
 
-    /// Returns a kernel by its name in the code, as [`kernel`](Self::kernel) does, with safe launches: each is
-    /// proven from the library's PTX. The library was loaded as PTX text, or as a fatbinary with nothing but
-    /// PTX that is not compressed.
+    /// Returns a kernel by its name in the code, as [`kernel`](Self::kernel) does, with safe launches: each
+    /// is proven from the library's PTX. The library was loaded as PTX text, or as a fatbinary with nothing
+    /// but PTX that is not compressed.
     ///
     /// Nothing has to be promised. A type `P` that differs from the kernel's own gives a refusal or wrong
     /// numbers. A launch that uses a variable of the library is refused.

@@ -219,6 +219,18 @@ const UNCHECKED: &[(&str, &[&str])] = &[
     ),
     ("clears what a call before it has left", &["cudaGetLastError"]),
     (
+        "fatbinaries are registered before `main`, and a variable's address is asked for after a refusal",
+        &[
+            "cudaInitModule",
+            "cudaRegisterFatBinary",
+            "cudaRegisterFatBinaryEnd",
+            "cudaRegisterFunction",
+            "cudaRegisterManagedVar",
+            "cudaRegisterVar",
+            "cudaUnregisterFatBinary",
+        ],
+    ),
+    (
         "asked for the versions in an error, of a call before it",
         &["cudaDriverGetVersion", "cudaRuntimeGetVersion"],
     ),

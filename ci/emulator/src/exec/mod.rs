@@ -24,6 +24,7 @@ pub mod mbarrier;
 mod memory;
 mod near;
 pub mod number;
+mod order;
 mod pending;
 mod polls;
 pub mod printf;

@@ -68,6 +68,8 @@ struct Lowering<'m, 'a> {
     returns: Vec<usize>,
     /// Registers that have no name in the PTX: each belongs to one instruction.
     temporaries: BTreeSet<u32>,
+    /// By function: the names that it uses otherwise than in computations of floating-point numbers.
+    no_floats: BTreeMap<&'m str, BTreeSet<&'a str>>,
     /// The handles of textures and surfaces: the step that refuses each, its register, and whether it is a
     /// surface's.
     handles: Vec<(usize, u32, bool)>,
@@ -121,6 +123,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             at: (0, 0),
             returns: Vec::new(),
             temporaries: BTreeSet::new(),
+            no_floats: BTreeMap::new(),
             handles: Vec::new(),
         };
         if module.has_aliases {
