@@ -54,8 +54,8 @@ pub(crate) struct Walk<'w, 'a> {
     depth: u32,
     /// The tests at branches, for guesses of invariants.
     tests: Vec<Rc<Test>>,
-    /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what an
-    /// address counts from, or floating-point numbers are compared.
+    /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what
+    /// an address counts from, or floating-point numbers are compared.
     pub(crate) has_other_way: bool,
 }
 
@@ -808,8 +808,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         one.change = Change::Range(from, 1, None);
     }
 
-    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need the
-    /// names of the arguments.
+    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need
+    /// the names of the arguments.
     pub(crate) fn doubt(&self, why: GaveUp) -> Option<Doubt> {
         let kernel = self.analysis.kernel;
         let (step, reason) = match why {

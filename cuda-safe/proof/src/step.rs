@@ -709,8 +709,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Makes a number that is 0 where a test holds and else 1, with what both cases know of the forms that the test
-    /// compares: each bound is a line through the bounds of the two cases.
+    /// Makes a number that is 0 where a test holds and else 1, with what both cases know of the forms that
+    /// the test compares: each bound is a line through the bounds of the two cases.
     fn case_of(&mut self, state: &mut State, test: &Test, (one, other): (&State, &State)) -> Form {
         let case = self.symbols.fresh(0, 1, Origin::Exact, (0, 0));
         let mut open = vec![test];
@@ -740,7 +740,8 @@ impl<'a> Analysis<'a> {
         case
     }
 
-    /// Returns the test and the values of a step that chooses between addresses that count from different things.
+    /// Returns the test and the values of a step that chooses between addresses that count from different
+    /// things.
     pub(crate) fn chosen_pointers(&self, state: &State, step: &Step) -> Option<Chosen> {
         let (Op::Selp, None, [Operand::Register(a), Operand::Register(b), test]) =
             (step.op, step.guard, &step.from[..])

@@ -190,8 +190,8 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
     }
 }
 
-/// Adds the memory of which a value that was loaded may not stay the same: the kernel writes its bytes in other
-/// pieces, which is known at the end. Returns whether there is more of it than before.
+/// Adds the memory of which a value that was loaded may not stay the same: the kernel writes its bytes in
+/// other pieces, which is known at the end. Returns whether there is more of it than before.
 fn adds_unstable(analysis: &Analysis<'_>, unstable: &mut BTreeSet<(Base, bool)>) -> bool {
     let before = unstable.len();
     for (base, element, is_read_only) in &analysis.loaded {
