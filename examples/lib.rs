@@ -2,8 +2,18 @@
 //!
 //! Each folder beside this file is one example: `main.cu` is the CUDA C++ program, and `main.rs` is its
 //! Rust port, line by line. Both print the same. `cargo run -p examples --bin vector_add` runs one. `bench/`
-//! is a package of its own: programs that measure. So are `own_library`, `cublas_gemm`, `all_reduce` and
-//! `profiling`, because each uses another library: `cargo run -p own_library`.
+//! is a package of its own: programs that measure. So are `own_library`, `cublas_gemm`, `all_reduce`,
+//! `profiling` and `with_cudarc`, because each uses another library: `cargo run -p own_library`.
+
+/// The handles of the kernels in `kernels/`, which only examples use. The others are in `cuda_kernels`.
+pub mod kernels {
+    cuda_safe::include_kernels!("example_kernels");
+
+    /// The handles of kernels whose device code is linked: those that set conditions of graphs.
+    pub mod linked {
+        cuda_safe::include_kernels!("example_linked");
+    }
+}
 
 /// Returns the text for a condition that holds or does not.
 #[must_use]

@@ -5,6 +5,7 @@ fn main() {
     // The emulator reads PTX, and finds clusters only in PTX for devices that have clusters.
     cuda_kernels_build::Build::new()
         .file("src/device.cu")
+        .file("src/drawn.cu")
         .file("src/image.cu")
         .file("src/image_gradient.cu")
         .file("src/instructions.cu")

@@ -10,42 +10,6 @@ namespace cg = cooperative_groups;
 #define HAS_CLUSTERS 1
 #endif
 
-namespace {
-
-__device__ void write_places(unsigned* numbers) {
-#ifdef HAS_CLUSTERS
-    __shared__ unsigned sum;
-    cg::cluster_group cluster = cg::this_cluster();
-    unsigned rank = cluster.block_rank();
-    unsigned blocks = cluster.num_blocks();
-    if (threadIdx.x == 0) sum = 0;
-    cluster.sync();
-    // Each block writes its rank to all other blocks.
-    for (unsigned other = threadIdx.x; other < blocks; other += blockDim.x) {
-        atomicAdd(cluster.map_shared_rank(&sum, other), rank);
-    }
-    // No block ends before the others have written.
-    cluster.sync();
-    if (threadIdx.x == 0) {
-        unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-        unsigned* out = numbers + block * CLUSTER_NUMBERS;
-        dim3 at = cluster.block_index();
-        out[0] = rank;
-        out[1] = blocks;
-        out[2] = at.x;
-        out[3] = at.y;
-        out[4] = at.z;
-        asm("mov.u32 %0, %%clusterid.x;" : "=r"(out[5]));
-        asm("mov.u32 %0, %%nclusterid.x;" : "=r"(out[6]));
-        out[7] = sum;
-    }
-#else
-    __trap();
-#endif
-}
-
-}  // namespace
-
 extern "C" __global__ void cluster_histogram(const unsigned* values, unsigned count, unsigned* bins, unsigned bin_count) {
 #ifdef HAS_CLUSTERS
     extern __shared__ unsigned mine[];
@@ -71,11 +35,3 @@ extern "C" __global__ void cluster_histogram(const unsigned* values, unsigned co
     __trap();
 #endif
 }
-
-extern "C" __global__ void cluster_places(unsigned* numbers) { write_places(numbers); }
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster_pairs(unsigned* numbers) { write_places(numbers); }
-#else
-extern "C" __global__ void cluster_pairs(unsigned* numbers) { write_places(numbers); }
-#endif

@@ -38,19 +38,13 @@ pub mod vector;
 
 /// The typed handles, one for each kernel, with the structs and constants of their headers.
 ///
-/// The names are those of C++, with the namespace in front (`fault::trap` is
-/// [`fault_trap`](kernels::fault_trap)).
+/// The names are those of C++, with a namespace in front.
 pub mod kernels {
     cuda_safe::include_kernels!("cuda_kernels");
 
     /// The handles of kernels for devices with clusters of blocks: compute capability 9.0 and newer.
     pub mod clusters {
         cuda_safe::include_kernels!("cuda_clusters");
-    }
-
-    /// The handles of kernels whose device code is linked, such as those that set conditions of graphs.
-    pub mod linked {
-        cuda_safe::include_kernels!("cuda_linked");
     }
 }
 

@@ -1,19 +1,17 @@
-//! Functions of the program that the runtime or the driver calls: how they are found, what they must not
-//! do, and what they leave to be done later.
+//! Functions of the program that the runtime or the driver calls: how they are found, and what they leave to
+//! be done later.
 //!
 //! C receives a number, not a pointer. The functions themselves are in a [`FunctionRegister`], so it does not
 //! matter whether one is still being called while it is removed, which the runtime's documentation
 //! leaves open: a late call finds nothing, and a call that is under way owns a reference count of its
 //! function.
 //!
-//! A thread that runs such a function must not call CUDA, and neither must the closure of an operation.
-//! A variable of the thread says which of the two it is in ([`enter_callback`], [`enter_operation`]). A
-//! value that is dropped inside a host function is therefore freed later, by the next thread that waits
+//! A thread that runs such a function must not call CUDA ([`thread_state`](crate::thread_state)). A value
+//! that is dropped inside a host function is therefore freed later, by the next thread that waits
 //! ([`defer`]).
 //!
 //! Nothing here blocks or calls CUDA.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,60 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::lock::lock;
-
-/// The state of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Busy {
-    /// Nothing of this crate's.
-    Idle,
-    /// Submitting an operation, with a stream locked.
-    Entering,
-    /// Running a host function.
-    Callback,
-}
-
-thread_local! {
-    static BUSY: Cell<Busy> = const { Cell::new(Busy::Idle) };
-}
-
-/// Restores the thread's previous state when dropped.
-pub(crate) struct Entered(Busy);
-
-impl Drop for Entered {
-    #[inline]
-    fn drop(&mut self) {
-        BUSY.set(self.0);
-    }
-}
-
-/// The thread begins to submit an operation. Returns `None` if it already submits one, or runs a host
-/// function.
-#[inline]
-pub(crate) fn enter_operation() -> Option<Entered> {
-    if BUSY.get() != Busy::Idle {
-        return None;
-    }
-    BUSY.set(Busy::Entering);
-    Some(Entered(Busy::Idle))
-}
-
-/// The thread begins to run a host function.
-#[inline]
-pub(crate) fn enter_callback() -> Entered {
-    Entered(BUSY.replace(Busy::Callback))
-}
-
-/// Returns whether the calling thread neither submits an operation nor runs a host function.
-#[inline]
-pub(crate) fn is_idle() -> bool {
-    BUSY.get() == Busy::Idle
-}
-
-/// Returns whether the calling thread runs a host function, and so must not call CUDA.
-#[inline]
-pub(crate) fn in_callback() -> bool {
-    BUSY.get() == Busy::Callback
-}
+use crate::thread_state::in_callback;
 
 /// Values that host functions dropped and could not free.
 static DEFERRED: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());

@@ -28,9 +28,9 @@ use std::sync::Mutex;
 
 use cuda_hazard::Hazard;
 
-use crate::callback::in_callback;
 use crate::lock::lock;
 use crate::sys::cudaError_t;
+use crate::thread_state::in_callback;
 use crate::{check, sys};
 
 pub(crate) use detail::BUILT;

@@ -92,6 +92,7 @@ mod reset;
 pub mod soundness;
 pub mod stream;
 pub mod texture;
+mod thread_state;
 
 #[doc(hidden)]
 pub use bytemuck;

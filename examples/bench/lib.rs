@@ -9,3 +9,8 @@ pub mod interval;
 pub mod plot;
 pub mod program;
 pub mod serve;
+
+/// The handles of the kernels that only these programs launch.
+pub mod kernels {
+    cuda_safe::include_kernels!("bench_kernels");
+}

@@ -39,7 +39,7 @@ impl Operation {
 
 /// The operations. A batch is far shorter than the queue of a stream, about 1,000 operations, beyond
 /// which the host has to wait. Short batches also let all sides run under the same conditions.
-const OPERATIONS: [Operation; 29] = [
+const OPERATIONS: [Operation; 30] = [
     operation("launch_two", "launch of a kernel, one buffer and a number", 100),
     operation("launch_three", "launch of a kernel, three buffers and a number", 100),
     operation("launch_proven", "the same launch, proven in Rust", 100),
@@ -50,6 +50,7 @@ const OPERATIONS: [Operation; 29] = [
     operation("host_function", "host function", 50),
     operation("wait_blocking", "memset, 4 KiB, and synchronise", 50).of(2),
     operation("wait_woken", "memset, 4 KiB, until a callback or a future wakes the thread", 50).of(2),
+    operation("wait_polled", "memset, 4 KiB, until a query or a future's first poll is ready", 50).of(2),
     operation("alloc_async", "allocate and free on a stream, 4 KiB", 100).of(2),
     operation("alloc_drop", "allocate on a stream and drop, 4 KiB", 100).of(2),
     operation("alloc_pool", "allocate and free from a pool of one's own, 4 KiB", 100).of(2),

@@ -3,8 +3,8 @@
 //! Each device has its own stream, which copies a part to the device, sums it, and copies the sums of the
 //! blocks to the first device. The first device's stream waits for all of them.
 use anyhow::ensure;
-use cuda_kernels::kernels::block_sums;
 use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Stream, launch, memcpy_async};
+use examples::kernels::block_sums;
 
 fn main() -> anyhow::Result<()> {
     let (n, blocks, threads) = (1 << 14, 8, 128);

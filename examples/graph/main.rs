@@ -4,8 +4,9 @@
 //! finds the sum of the elements, the other one the largest. Each copies what its blocks found to the host.
 //! Where the branches join, a host function combines these numbers. The graph retains all memory, and the
 //! host gets access to the result only when no launch uses it: the program needs no synchronisation.
-use cuda_kernels::kernels::{add_one, block_maxima, block_sums};
+use cuda_kernels::kernels::add_one;
 use cuda_safe::{DeviceBuffer, PinnedBuffer, Stream, launch, memcpy_async};
+use examples::kernels::{block_maxima, block_sums};
 
 const BLOCKS: usize = 4;
 const THREADS: usize = 256;

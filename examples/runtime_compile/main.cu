@@ -32,9 +32,10 @@ template <typename T> __global__ void axpy(T a, const T* x, T* y, unsigned n) {
 })";
 
 // Compiles CUDA C++ to PTX. A wrong source prints NVRTC's messages, and leaves both texts empty.
-void compile(const char* text, const char* kernel, const std::string& architecture, std::string& ptx, std::string& name) {
+void compile(const char* file, const char* text, const char* kernel, const std::string& architecture, std::string& ptx,
+             std::string& name) {
     nvrtcProgram program;
-    NVRTC(nvrtcCreateProgram(&program, text, nullptr, 0, nullptr, nullptr));
+    NVRTC(nvrtcCreateProgram(&program, text, file, 0, nullptr, nullptr));
     NVRTC(nvrtcAddNameExpression(program, kernel));
     const char* const options[] = {architecture.c_str()};
     const nvrtcResult result = nvrtcCompileProgram(program, 1, options);
@@ -50,7 +51,7 @@ void compile(const char* text, const char* kernel, const std::string& architectu
         NVRTC(nvrtcGetProgramLogSize(program, &bytes));
         std::string log(bytes, '\0');
         NVRTC(nvrtcGetProgramLog(program, log.data()));
-        std::printf("%s (%d)\n%s\n", nvrtcGetErrorString(result), int(result), log.c_str());
+        std::printf("%s\n", log.c_str());
     }
     NVRTC(nvrtcDestroyProgram(&program));
 }
@@ -61,7 +62,7 @@ int main() {
     const std::string architecture =
         "--gpu-architecture=compute_" + std::to_string(properties.major) + std::to_string(properties.minor);
     std::string ptx, name;
-    compile(source, "axpy<float>", architecture, ptx, name);
+    compile("axpy.cu", source, "axpy<float>", architecture, ptx, name);
     cudaLibrary_t library;
     CHECK(cudaLibraryLoadData(&library, ptx.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
     cudaKernel_t axpy;
@@ -84,7 +85,7 @@ int main() {
     std::printf("y[999] = %g\n", y[999]);
 
     // A wrong source: NVRTC's messages have its lines.
-    compile("__global__ void wrong() { y[0] = 1; }", "wrong", architecture, ptx, name);
+    compile("wrong.cu", "__global__ void wrong() { y[0] = 1; }", "wrong", architecture, ptx, name);
 
     CHECK(cudaLibraryUnload(library));
     CHECK(cudaFree(d_x));

@@ -6,9 +6,9 @@
 //!
 //! Not under memcheck, initcheck: conditional nodes lose the context at random there, in C++ too.
 #![expect(unsafe_code, reason = "adds kernels to a graph")]
-use cuda_kernels::kernels::linked::{Road, UNREACHABLE, relax, until_nothing_changes};
 use cuda_safe::graph::{Conditional, node};
 use cuda_safe::{DeviceBuffer, Graph, Stream, memset};
+use examples::kernels::linked::{Road, UNREACHABLE, relax, until_nothing_changes};
 
 const PLACES: u32 = 1000;
 const THREADS: usize = 128;

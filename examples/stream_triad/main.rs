@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
-use cuda_kernels::kernels::{
+use cuda_safe::{Device, DeviceBuffer, Result, Stream, launch, memcpy};
+use examples::kernels::{
     STREAM_SCALAR, STREAM_THREADS, stream_add, stream_copy, stream_dot, stream_init, stream_mul, stream_triad,
 };
-use cuda_safe::{Device, DeviceBuffer, Result, Stream, launch, memcpy};
 
 const START: [f64; 3] = [0.1, 0.2, 0.0];
 const USAGE: &str = "stream_triad [--arraysize N] [--numtimes N] [--csv | --no-times]";

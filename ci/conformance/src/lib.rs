@@ -6,6 +6,9 @@
 //! - `... -- --write FILE`: writes the table with the new answers. Only on a GPU, and with two devices. With
 //!   `--new`, only runs the cases that have no answer in the table, and keeps the other answers.
 //!
+//! - `... -- --score FILE`: compares the answers to the drawn cases with a table that a GPU wrote, and prints
+//!   the shares (README.md).
+//!
 //! A case judges nothing: it makes calls, and records their results, the contents of memory, and whether the
 //! host had to wait. The third column of the table names a known difference of the emulator. There the case
 //! must differ until the name is removed. `cuda-safe/tests/device/known_answers.rs` tries a sample of the
@@ -30,6 +33,7 @@ mod log;
 mod memory;
 mod rows;
 mod run;
+mod score;
 mod table;
 
 use std::ffi::c_int;
@@ -56,6 +60,9 @@ struct Arguments {
     /// Write the table with what was answered to this file instead of comparing.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
+    /// Compare the answers to the drawn cases with those in this table, and print the score.
+    #[arg(long, value_name = "FILE")]
+    score: Option<PathBuf>,
     /// Processes at a time.
     #[arg(long)]
     jobs: Option<usize>,
@@ -103,7 +110,8 @@ pub fn main() -> ExitCode {
     let wanted = |case: &&Case| {
         let named = arguments.filter.is_empty()
             || arguments.filter.iter().any(|part| case.id.contains(part.as_str()));
-        named && (!arguments.new || new.contains(case.id.as_str()))
+        let scored = arguments.score.is_none() || case.id.starts_with(score::PREFIX);
+        named && scored && (!arguments.new || new.contains(case.id.as_str()))
     };
     let devices = devices();
     let chosen: Vec<&Case> =
@@ -124,12 +132,19 @@ pub fn main() -> ExitCode {
         println!("{} answers written to {}", answers.len(), file.display());
         return ExitCode::SUCCESS;
     }
+    if let Some(file) = &arguments.score {
+        let gpu = std::fs::read_to_string(file).expect("the table can be read");
+        print!("{}", score::report(gpu.leak(), &answers));
+        return ExitCode::SUCCESS;
+    }
     let mut wrong = Vec::new();
     if arguments.filter.is_empty() {
         wrong.extend(table::disagreements(&cases.list));
         wrong.extend(rows::disagreements(&cases.list));
         wrong.extend(rows::check_of_the_check());
         wrong.extend(table::check_of_the_check());
+        wrong.extend(score::disagreements(cases.list.iter().map(|case| case.id.as_str())));
+        wrong.extend(score::check_of_the_check());
     }
     let (known, emulated) = (table::known(), device_name() == EMULATOR);
     wrong.extend(table::differences(&known, &answers, emulated));

@@ -93,6 +93,11 @@ impl Block {
         self.start.wrapping_add(offset).cast()
     }
 
+    /// As many bytes of the kind at another address, which the case has from the runtime.
+    pub(crate) fn moved(self, start: *mut c_void) -> Self {
+        Self { start: start.cast(), ..self }
+    }
+
     /// The first byte.
     pub(crate) fn ptr(self) -> *mut c_void {
         self.start.cast()

@@ -26,7 +26,7 @@ pub(crate) fn known() -> BTreeMap<&'static str, Row> {
     parse(TABLE)
 }
 
-fn parse(text: &'static str) -> BTreeMap<&'static str, Row> {
+pub(crate) fn parse(text: &'static str) -> BTreeMap<&'static str, Row> {
     let rows = text.lines().filter(|line| !line.starts_with('#'));
     rows.filter_map(|line| {
         let mut fields = line.split('\t');
@@ -79,7 +79,12 @@ pub(crate) fn disagreements(cases: &[Case]) -> Vec<String> {
     found
 }
 
-/// The differences between answers and table. What a library prints before it ends the process is its own.
+/// Whether an answer is a GPU's. What a library prints before it ends the process is its own.
+pub(crate) fn agrees(gpu: &str, here: &str) -> bool {
+    here == gpu || gpu.starts_with(ENDS) && here.starts_with(gpu)
+}
+
+/// The differences between answers and table.
 ///
 /// A GPU must give the answer of the table. So must the emulator, but for rows with a known difference, whose
 /// mark has to go once the emulator agrees.
@@ -90,7 +95,7 @@ pub(crate) fn differences(
 ) -> Vec<String> {
     let differing = answers.iter().filter_map(|(id, answer)| {
         let row = known.get(id.as_str()).filter(|row| row.answer != NOT_ASKED)?;
-        let agrees = answer == row.answer || row.answer.starts_with(ENDS) && answer.starts_with(row.answer);
+        let agrees = agrees(row.answer, answer);
         match row.differs.filter(|_| emulated) {
             None if !agrees => {
                 Some(format!("{id}\n    a GPU answers: {}\n    this library:  {answer}", row.answer))

@@ -4,6 +4,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::finding::reports_to_file;
+use crate::{profile, suppression};
 
 /// When asynchronous work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(crate) struct Config {
     pub(crate) schedule: Schedule,
     /// Freeing waits for the work of the device.
     pub(crate) free_waits: bool,
+    /// The other blocks of a kernel run on after a fault, to be checked for races.
+    pub(crate) runs_on: bool,
     /// Devices have concurrent managed access.
     pub(crate) managed: bool,
     pub(crate) leaks: bool,
@@ -39,6 +42,7 @@ pub(crate) struct Config {
 impl Config {
     /// Reads the process's environment. A value of the wrong form is an error that names the variable.
     pub(crate) fn from_env() -> Result<Self, String> {
+        suppression::load()?;
         Self::read(|name| std::env::var(name).ok())
     }
 
@@ -55,8 +59,9 @@ impl Config {
                 _ => Err(format!("{name} is {text:?}: expected a number from 0 to {most}")),
             },
         };
-        let devices = number("CUDA_EMULATOR_DEVICES", 2, 64)?;
-        let memory = number("CUDA_EMULATOR_MEMORY", 16384, 1 << 20)?;
+        let (profile, count) = profile::parse(&get("CUDA_EMULATOR_DEVICE").unwrap_or_default())?;
+        let devices = number("CUDA_EMULATOR_DEVICES", count.unwrap_or(2).min(64), 64)?;
+        let memory = number("CUDA_EMULATOR_MEMORY", profile.memory, 1 << 20)?;
         let budget = match number("CUDA_EMULATOR_BUDGET", u64::MAX, 1 << 20)? {
             u64::MAX => None,
             budget => Some(budget << 20),
@@ -83,6 +88,11 @@ impl Config {
             Some("at-once") => false,
             Some(text) => return Err(format!("CUDA_EMULATOR_FREE is {text:?}: expected waits or at-once")),
         };
+        let runs_on = match get("CUDA_EMULATOR_FAULTS").as_deref() {
+            None | Some("" | "end") => false,
+            Some("run-on") => true,
+            Some(text) => return Err(format!("CUDA_EMULATOR_FAULTS is {text:?}: expected end or run-on")),
+        };
         let devices = usize::try_from(devices).unwrap_or(2);
         Ok(Self {
             devices,
@@ -90,6 +100,7 @@ impl Config {
             budget,
             schedule,
             free_waits,
+            runs_on,
             managed,
             leaks,
             initcheck,
@@ -122,6 +133,14 @@ mod tests {
     }
 
     #[test]
+    fn a_device_has_its_memory_and_its_number_unless_others_are_set() {
+        let config = with(&[("CUDA_EMULATOR_DEVICE", "h200x4"), ("CUDA_EMULATOR_MEMORY", "64")]).unwrap();
+        assert_eq!((config.devices, config.memory), (4, 64 << 20));
+        assert_eq!(with(&[("CUDA_EMULATOR_DEVICE", "t4")]).unwrap().memory, 15109 << 20);
+        assert!(with(&[("CUDA_EMULATOR_DEVICE", "h20")]).unwrap_err().contains("h20"));
+    }
+
+    #[test]
     fn a_schedule_of_another_form_is_refused_by_name() {
         let error = with(&[("CUDA_EMULATOR_SCHEDULE", "random:soon")]).unwrap_err();
         assert!(error.contains("CUDA_EMULATOR_SCHEDULE") && error.contains("random:soon"), "{error}");
@@ -135,6 +154,13 @@ mod tests {
         assert!(!with(&[("CUDA_EMULATOR_FREE", "at-once")]).unwrap().free_waits);
         let error = with(&[("CUDA_EMULATOR_FREE", "never")]).unwrap_err();
         assert!(error.contains("CUDA_EMULATOR_FREE") && error.contains("never"), "{error}");
+    }
+
+    #[test]
+    fn a_fault_ends_the_kernel_unless_the_others_are_to_run_on() {
+        assert!(!with(&[]).unwrap().runs_on);
+        assert!(with(&[("CUDA_EMULATOR_FAULTS", "run-on")]).unwrap().runs_on);
+        assert!(with(&[("CUDA_EMULATOR_FAULTS", "on")]).unwrap_err().contains("CUDA_EMULATOR_FAULTS"));
     }
 
     #[test]

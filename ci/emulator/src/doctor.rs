@@ -11,7 +11,8 @@ use crate::exec::program::{Target, missing};
 use crate::exec::{Addresses, Program, lower};
 use crate::module::fatbin::{FATBIN_MAGIC, FatbinError, ptx};
 use crate::module::image::variables;
-use crate::module::registry::{CAPABILITY, link};
+use crate::module::registry::link;
+use crate::profile::profile;
 use crate::ptx::{Module, parse};
 
 /// The library that the emulator stands for.
@@ -176,11 +177,18 @@ fn kernels(file: &Elf<'_>, found: &mut Findings) {
     let mut linked = Module::default();
     for (name, apart) in [(".nv_fatbin", true), ("__nv_relfatbin", false)] {
         for fatbin in fatbins(section(name)) {
-            match ptx(fatbin, CAPABILITY) {
+            match ptx(fatbin, profile().capability) {
                 Ok(text) => match parse(&text) {
-                    Ok(module) if apart => modules.push(module),
-                    // Separate compilation: code of one file calls functions of others.
-                    Ok(module) => link(&mut linked, module),
+                    Ok(module) => {
+                        for error in &module.passed_over {
+                            found.bad(
+                                "kernels",
+                                format!("a declaration that the emulator cannot read: {error}"),
+                            );
+                        }
+                        // Separate compilation: code of one file calls functions of others.
+                        if apart { modules.push(module) } else { link(&mut linked, module) }
+                    }
                     Err(error) => found.bad("kernels", format!("PTX that the emulator cannot read: {error}")),
                 },
                 Err(FatbinError::NoPtx(list)) if list == "nothing" => {}

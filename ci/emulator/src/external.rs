@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use crate::error::Answer;
 use crate::exec::env::{Env, Step, Task};
-use crate::stream::Moments;
+use crate::stream::SharedCounters;
 use crate::sys::cudaErrorInvalidResourceHandle;
 
 /// Imported memory: the file, its size, and the device that it was imported for.
@@ -22,7 +22,7 @@ pub(crate) struct ExternalMemory {
 /// An imported semaphore. Copies are the same one.
 #[derive(Clone, Debug)]
 pub(crate) struct Semaphore {
-    pub(crate) counter: Arc<Moments>,
+    pub(crate) counter: Arc<SharedCounters>,
     /// Whether it has a value that grows. Otherwise it is signalled or not.
     pub(crate) timeline: bool,
 }

@@ -14,8 +14,12 @@ use std::io::Write as _;
 use std::sync::OnceLock;
 
 use parking_lot::{Mutex, MutexGuard};
+use serde_json::{Value, json};
 
-use crate::host_line::HostLine;
+use crate::exec::{CodeLine, ThreadLine};
+use crate::fidelity;
+use crate::host_line::{HostLine, StackFrame, demangled};
+use crate::suppression;
 
 /// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,11 +62,15 @@ impl fmt::Display for Subject {
     }
 }
 
-/// One operation, call or allocation that takes part in a finding.
+/// One operation, call, thread or allocation that takes part in a finding.
 #[derive(Debug)]
 pub(crate) struct Involved {
     pub(crate) what: String,
     pub(crate) line: HostLine,
+    /// The instruction of a kernel.
+    code: Option<CodeLine>,
+    /// The thread and the block that executed it.
+    thread: Option<[[u32; 3]; 2]>,
 }
 
 /// Something that is wrong.
@@ -93,7 +101,28 @@ impl Finding {
 
     /// Adds something that takes part.
     pub(crate) fn part(mut self, what: impl Into<String>, line: HostLine) -> Self {
-        self.parts.push(Involved { what: what.into(), line });
+        self.parts.push(Involved { what: what.into(), line, code: None, thread: None });
+        self
+    }
+
+    /// Adds a thread of a kernel.
+    pub(crate) fn thread(self, what: impl Into<String>, at: ThreadLine) -> Self {
+        self.part(what, HostLine::NONE).at(at)
+    }
+
+    /// The thread that the last part is about.
+    pub(crate) fn at(mut self, at: ThreadLine) -> Self {
+        if let Some(part) = self.parts.last_mut() {
+            part.thread = Some([at.thread, at.block]);
+        }
+        self.code(Some(at.code))
+    }
+
+    /// The instruction of a kernel that the last part is about.
+    pub(crate) fn code(mut self, code: Option<CodeLine>) -> Self {
+        if let Some(part) = self.parts.last_mut() {
+            part.code = code;
+        }
         self
     }
 
@@ -102,70 +131,95 @@ impl Finding {
         self.part(call, HostLine::now())
     }
 
-    /// Reports it.
+    /// Reports it, unless the program's owner has suppressed it.
     pub(crate) fn report(&self) {
-        let mut json = format!("{{\"finding\":{}", quoted(&self.subject.to_string()));
         let mut text = format!("CUDA emulator: {}: {}\n", self.subject, self.what);
-        // Writing to a string does not fail.
-        let _ = write!(json, ",\"what\":{},\"parts\":[", quoted(&self.what));
-        for (number, part) in self.parts.iter().enumerate() {
-            let _ = write!(json, "{}{{\"what\":{}", if number > 0 { "," } else { "" }, quoted(&part.what));
+        let mut parts = Vec::new();
+        let mut lines = Vec::new();
+        for part in &self.parts {
+            // Writing to a string does not fail.
             let _ = write!(text, "    {}", part.what);
             let frames = part.line.frames();
             for (depth, frame) in frames.iter().enumerate() {
                 let _ = write!(text, "{} {frame}", if depth == 0 { ", at" } else { "\n        from" });
             }
             text.push('\n');
-            let _ = write!(json, ",\"stack\":[");
-            for (depth, frame) in frames.iter().enumerate() {
-                let file = frame.file.as_deref().map_or_else(|| "null".to_owned(), quoted);
-                let number = frame.line.map_or_else(|| "null".to_owned(), |line| line.to_string());
-                let function = frame.function.as_deref().map_or_else(|| "null".to_owned(), quoted);
-                let comma = if depth > 0 { "," } else { "" };
-                let _ = write!(json, "{comma}{{\"file\":{file},\"line\":{number},\"function\":{function}");
-                if let Some((object, offset)) = &frame.object {
-                    let _ = write!(json, ",\"object\":{},\"offset\":{offset}", quoted(object));
-                }
-                json.push('}');
-            }
-            json.push_str("]}");
+            lines.extend(frames.iter().filter_map(|it| Some((it.file.clone()?, it.line?))));
+            lines.extend(part.code.iter().filter_map(|it| it.source.clone()));
+            parts.push(part.json(&frames));
         }
         if !self.advice.is_empty() {
             let _ = writeln!(text, "    {}", self.advice);
         }
-        let _ = writeln!(json, "],\"advice\":{}}}", quoted(self.advice));
-        eprint!("{text}");
+        let subject = self.subject.to_string();
+        let suppressed = suppression::find(&subject, &lines);
+        let mut json = json!({
+            "finding": subject, "what": self.what, "parts": parts, "advice": self.advice,
+            "pid": std::process::id(),
+        });
         let mut state = state();
-        *state.counts.entry(self.subject).or_default() += 1;
-        if let Some(file) = &mut state.file
-            && let Err(error) = file.write_all(json.as_bytes())
-        {
-            eprintln!("CUDA emulator: CUDA_EMULATOR_REPORT: {error}");
+        match suppressed {
+            Some(it) => {
+                json["suppressed"] = json!({ "line": it.number, "reason": it.reason });
+                state.suppressed += 1;
+            }
+            None => {
+                eprint!("{text}");
+                *state.counts.entry(self.subject).or_default() += 1;
+            }
         }
+        state.write(&json);
     }
 }
 
-/// A string of JSON.
-fn quoted(text: &str) -> String {
-    let mut out = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
+impl Involved {
+    fn json(&self, frames: &[StackFrame]) -> Value {
+        let stack = frames.iter().map(|frame| {
+            let mut it = json!({ "file": frame.file, "line": frame.line, "function": frame.function });
+            if let Some((object, offset)) = &frame.object {
+                (it["object"], it["offset"]) = (json!(object), json!(offset));
             }
-            c => out.push(c),
+            it
+        });
+        let mut out = json!({ "what": self.what, "stack": stack.collect::<Vec<_>>() });
+        if let Some(code) = &self.code {
+            let (file, line) = code.source.clone().unzip();
+            let function = demangled(&code.function);
+            out["code"] = json!({ "file": file, "line": line, "ptx": code.ptx, "function": function });
         }
+        if let Some([thread, block]) = self.thread {
+            (out["thread"], out["block"]) = (json!(thread), json!(block));
+        }
+        out
     }
-    out.push('"');
-    out
+}
+
+/// Writes what is no mistake of the program, but explains what it does.
+pub(crate) fn note(what: &str, line: HostLine, code: &CodeLine) {
+    let part = Involved { what: "the launch".to_owned(), line, code: Some(code.clone()), thread: None };
+    let frames = line.frames();
+    let at = frames.first().map_or_else(String::new, |frame| format!(", launched at {frame}"));
+    eprintln!("CUDA emulator: note: {what}{at}");
+    state().write(&json!({ "note": what, "parts": [part.json(&frames)], "pid": std::process::id() }));
 }
 
 /// The findings so far, and the file that gets them.
 #[derive(Debug)]
 struct FindingLog {
     counts: BTreeMap<Subject, u64>,
+    suppressed: u64,
     file: Option<File>,
+}
+
+impl FindingLog {
+    /// Gives the file a line. Many processes may have it open: a line is written at once.
+    fn write(&mut self, json: &Value) {
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.write_all(format!("{json}\n").as_bytes())
+        {
+            eprintln!("CUDA emulator: CUDA_EMULATOR_REPORT: {error}");
+        }
+    }
 }
 
 /// Whether a tool reads the findings.
@@ -181,17 +235,45 @@ fn state() -> MutexGuard<'static, FindingLog> {
         let opened = File::options().create(true).append(true).open(&path);
         opened.map_err(|error| eprintln!("CUDA emulator: CUDA_EMULATOR_REPORT: {error}")).ok()
     };
-    STATE.get_or_init(|| Mutex::new(FindingLog { counts: BTreeMap::new(), file: open() })).lock()
+    STATE
+        .get_or_init(|| Mutex::new(FindingLog { counts: BTreeMap::new(), suppressed: 0, file: open() }))
+        .lock()
 }
 
-/// Prints the number of findings, if there are any.
+/// The variables in which launchers of several processes give each its number.
+const RANKS: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"];
+
+/// Prints the number of findings, if there are any, and what the process did that is only approximate or was
+/// not checked. The file gets a line for the process.
 pub(crate) fn sum_up() {
-    let counts = state().counts.clone();
-    let all: u64 = counts.values().sum();
-    if all > 0 {
-        let each: Vec<_> = counts.iter().map(|(subject, count)| format!("{subject}: {count}")).collect();
+    let mut state = state();
+    let (all, suppressed): (u64, _) = (state.counts.values().sum(), state.suppressed);
+    let mut each: Vec<_> =
+        state.counts.iter().map(|(subject, count)| format!("{subject}: {count}")).collect();
+    if suppressed > 0 {
+        each.push(format!("suppressed: {suppressed}"));
+    }
+    if !each.is_empty() {
         eprintln!("CUDA emulator: findings: {all} ({})", each.join(", "));
     }
+    let [approximate, unchecked] = fidelity::noted();
+    let lists = [("approximate", &approximate), ("not checked", &unchecked)].map(|(title, list)| {
+        let told: Vec<_> = list.iter().filter(|it| **it != fidelity::ORDER).copied().collect();
+        (!told.is_empty()).then(|| format!("{title}: {}", told.join(", ")))
+    });
+    let both: Vec<_> = lists.into_iter().flatten().collect();
+    if !both.is_empty() {
+        eprintln!("CUDA emulator: {}", both.join("; "));
+    }
+    let counts: BTreeMap<_, _> =
+        state.counts.iter().map(|(subject, count)| (subject.to_string(), *count)).collect();
+    let rank = RANKS.iter().find_map(|name| std::env::var(name).ok());
+    let command: Vec<_> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+    let process = json!({ "pid": std::process::id(), "command": command, "rank": rank });
+    state.write(&json!({
+        "process": process, "findings": counts, "suppressed": suppressed, "approximate": approximate,
+        "not_checked": unchecked,
+    }));
 }
 
 unsafe extern "C" {

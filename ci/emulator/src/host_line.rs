@@ -6,9 +6,13 @@
 #![expect(unsafe_code, reason = "asks the loader which addresses are this library's")]
 
 use core::ffi::{CStr, c_int, c_void};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
 
 /// The most return addresses that are captured. A launch by `cuda-safe` without optimisation has 14 calls
 /// between the program's line and this library.
@@ -143,11 +147,13 @@ fn is_between(function: &str, file: Option<&str>) -> bool {
         // An implementation of a trait starts with the type: `<T as Trait>::function`.
         let name = function.trim_start_matches(['<', '&']);
         let library = |it: &&str| name.strip_prefix(*it).is_some_and(|rest| rest.starts_with("::"));
-        return function.starts_with("__cuda") || LIBRARIES.iter().any(library);
+        // The toolkit's templates of the runtime's functions have a result in their name.
+        let is_template = function.starts_with("cudaError cuda");
+        return is_template || function.starts_with("__cuda") || LIBRARIES.iter().any(library);
     };
     let name = file.rsplit('/').next().unwrap_or(file);
     function.starts_with("__cuda")
-        || name.starts_with("cuda_runtime")
+        || is_toolkit(file)
         || name.ends_with(".stub.c")
         || name.ends_with(".S")
         || file.contains("/include/c++/")
@@ -157,6 +163,31 @@ fn is_between(function: &str, file: Option<&str>) -> bool {
             .split_once("/target/")
             .is_some_and(|(_, rest)| rest.contains("/build/") && rest.contains("/out/"))
         || is_crate(file)
+}
+
+/// Whether a source file is a header of the toolkit: one in a folder `include` that has the runtime's
+/// headers, or had them where the program was built.
+pub(crate) fn is_toolkit(file: &str) -> bool {
+    static KNOWN: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+    let name = file.rsplit('/').next().unwrap_or(file);
+    if name.starts_with("cuda_runtime") || name == "cuda_device_runtime_api.h" {
+        return true;
+    }
+    let mut known = KNOWN.lock();
+    file.match_indices("/include/").any(|(at, _)| {
+        let root = file.get(..at).unwrap_or_default();
+        let last = root.rsplit('/').next().unwrap_or(root);
+        // A toolkit's own folder, with its version, of wheels, or for one kind of processor.
+        let version =
+            |of: &str| last.strip_prefix(of).is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()));
+        version("cuda-")
+            || version("cu")
+            || root.contains("/targets/")
+            || ["/usr/local/cuda", "/opt/cuda"].contains(&root)
+            || *known
+                .entry(root.to_owned())
+                .or_insert_with(|| Path::new(root).join("include/cuda_runtime_api.h").exists())
+    })
 }
 
 /// The crates whose functions come between, as symbols name them.
@@ -262,6 +293,9 @@ mod tests {
             "/rustc/0123/library/core/src/ops/function.rs",
             "/home/u/.rustup/toolchains/stable/lib/rustlib/src/rust/library/alloc/src/boxed.rs",
             "/opt/cuda/include/cuda_runtime.h",
+            "/usr/local/cuda-13.0/include/cccl/thrust/detail/copy.inl",
+            "/home/u/venv/lib/python3/site-packages/nvidia/cu13/include/cooperative_groups.h",
+            "/usr/local/cuda/targets/x86_64-linux/include/crt/sm_70_rt.hpp",
             "/usr/include/c++/13/bits/invoke.h",
         ];
         for file in between {
@@ -275,10 +309,13 @@ mod tests {
             "/home/u/my-cuda-safe/src/main.rs",
             "/home/u/cuda-safe-demo/src/main.rs",
             "/home/u/build/out/main.cu",
+            "/home/u/cuda-samples/include/helper_cuda.h",
+            "/home/u/work/include/cuda/stream.h",
         ];
         for file in own {
             assert!(!is_between("cuda_safe::a_name_does_not_count", Some(file)), "{file}");
         }
+        assert!(is_between("cudaError cudaMalloc<int>(int**, unsigned long)", None));
         for name in ["<cuda_safe::Kernel<P>>::launch", "std::rt::lang_start", "<&cuda_safe::A as B>::c"] {
             assert!(is_between(name, None), "{name}");
         }

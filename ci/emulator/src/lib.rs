@@ -16,6 +16,7 @@ pub mod doctor;
 mod error;
 pub mod exec;
 mod external;
+mod fidelity;
 mod finding;
 mod graph;
 mod host_line;
@@ -25,13 +26,16 @@ mod machine;
 mod memory;
 pub mod module;
 mod page;
+mod profile;
 pub mod ptx;
 mod race;
 mod shape;
 mod stream;
+mod suppression;
 // Public for the compiler's sake: it searches the whole crate for uses of each private constant whose name is
 // not upper case, and C has a thousand of them.
 pub mod sys;
+mod system_calls;
 #[cfg(test)]
 mod testing;
 mod thread;

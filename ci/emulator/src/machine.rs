@@ -11,7 +11,9 @@ use crate::config::{Config, Schedule};
 use crate::context::Contexts;
 use crate::device::Device;
 use crate::error::{Answer, Code};
+use crate::exec::ThreadLine;
 use crate::external::Externals;
+use crate::fidelity::{self, Limit};
 use crate::finding::{Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
@@ -21,6 +23,7 @@ use crate::race::Races;
 use crate::race::guard::{self, Accesses};
 use crate::stream::{Events, Queue, Streams};
 use crate::sys::cudaErrorInitializationError;
+use crate::system_calls;
 use crate::thread;
 
 /// The lock on the machine, held.
@@ -51,6 +54,7 @@ impl Machine {
         }
         allocations.two_views = config.races && guard::HANDLES_FAULTS;
         let mut queue = Queue::new(config.schedule);
+        queue.runs_on = config.runs_on;
         queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {
             config,
@@ -69,15 +73,17 @@ impl Machine {
 
     /// Ends a device's context with an error that every later call on it returns.
     pub(crate) fn fail(&mut self, device: usize, code: Code, message: &str, call: &str, line: HostLine) {
-        self.fail_at(device, code, message, call, [line, HostLine::NONE]);
+        self.fail_at(device, code, message, None, call, [line, HostLine::NONE]);
     }
 
-    /// The same, with the line at which the memory was allocated that the message names, if one is known.
+    /// The same, with the thread of a kernel, and the line at which the memory was allocated that the message
+    /// names, if they are known.
     pub(crate) fn fail_at(
         &mut self,
         device: usize,
         code: Code,
         message: &str,
+        thread: Option<ThreadLine>,
         call: &str,
         [line, memory]: [HostLine; 2],
     ) {
@@ -86,10 +92,14 @@ impl Machine {
         let what = format!("{name} ({}) on device {device}: {message}", code.0);
         let advice = "Every later call on the device returns this error.";
         let mut finding = Finding::new(Subject::Fault, what, advice).part(call, line);
+        if let Some(at) = thread {
+            finding = finding.at(at);
+        }
         if memory != HostLine::NONE {
             finding = finding.part("the memory", memory);
         }
         finding.report();
+        fidelity::note(Limit::AfterFault);
         if let Some(device) = self.devices.get_mut(device) {
             device.fault.get_or_insert(code);
         }
@@ -110,7 +120,10 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
         if config.captures_lines() {
             host_line::capture();
         }
-        guard::watch(Accesses { guarded: host_accessed, forbidden: host_strayed });
+        if system_calls::are_seen() {
+            guard::protect_pinned();
+        }
+        guard::watch(Accesses { guarded: host_accessed, forbidden: host_strayed, called: host_called });
         if let Schedule::Random(seed) = config.schedule {
             eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
         }
@@ -142,8 +155,23 @@ fn host_accessed(address: u64, writes: bool, at: usize) {
     }
     let Ok(mut machine) = lock() else { return };
     let m = &mut *machine;
+    if !writes {
+        m.queue.host_reads_flag(&m.allocations, address);
+    }
     if let (Some(races), Some(it)) = (&mut m.queue.races, m.allocations.at(address)) {
         races.host_accessed(it, (address, writes), thread::function(), HostLine::interrupted(at));
+    }
+}
+
+/// Notes that a system call of the program has used memory that it shares with devices.
+fn host_called(address: u64, bytes: u64, writes: bool) {
+    if thread::in_call() {
+        return;
+    }
+    let Ok(mut machine) = lock() else { return };
+    let m = &mut *machine;
+    if let (Some(races), Some(it)) = (&mut m.queue.races, m.allocations.at(address)) {
+        races.host_called(it, (address, bytes, writes), thread::function(), HostLine::captured());
     }
 }
 

@@ -4,20 +4,28 @@ use core::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::device::{Limits, attribute};
+use crate::device::Limits;
 use crate::error::Answer;
+use crate::exec::launch::Processor;
 use crate::exec::{Launch, Program};
+use crate::fidelity::{self, Limit};
 use crate::module::registry::KernelEntry;
+use crate::profile::profile;
 use crate::sys::{
-    cudaDevAttrMultiProcessorCount, cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidClusterSize,
-    cudaErrorInvalidValue, cudaFuncAttributes, cudaLimitStackSize,
+    cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidClusterSize, cudaErrorInvalidValue,
+    cudaFuncAttributes, cudaLimitStackSize,
 };
 
 /// Shared memory that a block has unless the program asks for more, and the most that it may ask for.
 const SHARED: u32 = 48 << 10;
-pub(crate) const MOST_SHARED: u32 = 227 << 10;
+pub(crate) fn most_shared() -> u32 {
+    profile().most_shared()
+}
+
 /// The shared memory of each block that a multiprocessor keeps for itself.
-pub(crate) const KEPT: u32 = 1 << 10;
+pub(crate) fn reserved() -> u32 {
+    profile().reserved() << 10
+}
 
 /// Blocks of a cluster that every device with clusters can have, and those that these devices can.
 pub(crate) const PORTABLE: u32 = 8;
@@ -39,7 +47,6 @@ impl LaunchShape {
         self,
         program: &Arc<Program>,
         entry: &KernelEntry,
-        device: usize,
         limits: Limits,
     ) -> Answer<Launch> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -47,9 +54,7 @@ impl LaunchShape {
         launch.dynamic_shared = u32::try_from(self.shared).map_err(|_| cudaErrorInvalidValue)?;
         launch.cooperative = self.cooperative;
         launch.cluster = clusters(self.cluster, program.cluster)?;
-        let processors =
-            attribute(cudaDevAttrMultiProcessorCount, device).and_then(|n| u32::try_from(n).ok());
-        launch.multiprocessors = processors.unwrap_or(launch.multiprocessors);
+        launch.processor = processor();
         launch.number = NUMBER.fetch_add(1, Ordering::Relaxed);
         check(&launch, self.cooperative, most_dynamic(program, entry))?;
         check_clusters(&launch, entry.non_portable)?;
@@ -99,13 +104,25 @@ fn check(launch: &Launch, cooperative: bool, limit: u32) -> Answer {
     if launch.program.max_threads.is_some_and(|most| launch.threads() > most) {
         return Err(cudaErrorInvalidValue);
     }
-    if launch.dynamic_shared > limit || launch.shared() > MOST_SHARED {
+    if launch.dynamic_shared > limit || launch.shared() > most_shared() {
         return Err(if cooperative { cudaErrorCooperativeLaunchTooLarge } else { cudaErrorInvalidValue });
     }
     if cooperative && launch.blocks() > launch.resident() {
         return Err(cudaErrorCooperativeLaunchTooLarge);
     }
     Ok(())
+}
+
+/// The multiprocessors of these devices.
+pub(crate) fn processor() -> Processor {
+    let it = profile();
+    Processor {
+        count: it.multiprocessors,
+        shared: it.shared << 10,
+        reserved: reserved(),
+        threads: it.threads,
+        blocks: it.blocks,
+    }
 }
 
 /// A number as C has it.
@@ -122,10 +139,13 @@ fn most_dynamic(program: &Program, entry: &KernelEntry) -> u32 {
 /// needs if that is more, in the sizes that there are.
 fn carved(carveout: c_int, block: u32) -> u32 {
     const SIZES: [u32; 10] = [0, 8, 16, 32, 64, 100, 132, 164, 196, 228];
-    let all = SIZES[SIZES.len() - 1];
+    let all = profile().shared;
+    // Compute capability 7.5 has two sizes.
+    let least_size = if profile().capability < 80 { 32 } else { 0 };
     let part = u32::try_from(carveout).map_or(all << 10, |percent| (all << 10) * percent / 100);
-    let least = part.max(block.saturating_add(KEPT));
-    SIZES.map(|size| size << 10).into_iter().find(|size| *size >= least).unwrap_or(all << 10)
+    let least = part.max(block.saturating_add(reserved()));
+    let there = SIZES.into_iter().filter(|size| (least_size..=all).contains(size));
+    there.map(|size| size << 10).find(|size| *size >= least).unwrap_or(all << 10)
 }
 
 /// How many blocks of a shape a multiprocessor holds: none if a launch would need more than the kernel may
@@ -136,13 +156,15 @@ pub(crate) fn occupancy(
     block: c_int,
     shared: u64,
 ) -> Answer<c_int> {
+    fidelity::note(Limit::Occupancy);
     let block = u32::try_from(block).ok().filter(|b| *b > 0).ok_or(cudaErrorInvalidValue)?;
     let mut launch = Launch::new(Arc::clone(program), [1; 3], [block, 1, 1], Vec::new());
+    launch.processor = processor();
     // CUDA adds the kept memory without an overflow check: a size that wraps around is none.
-    let kept = u64::from(KEPT);
+    let kept = u64::from(reserved());
     let shared = shared.wrapping_add(kept).saturating_sub(kept);
     launch.dynamic_shared = u32::try_from(shared).unwrap_or(u32::MAX);
-    let too_much = launch.dynamic_shared > most_dynamic(program, entry) || launch.shared() > MOST_SHARED;
+    let too_much = launch.dynamic_shared > most_dynamic(program, entry) || launch.shared() > most_shared();
     if block > 1024 || too_much {
         return Ok(0);
     }
@@ -161,8 +183,8 @@ pub(crate) fn function_attributes(program: &Program, entry: &KernelEntry) -> cud
         numRegs: small(u64::from((program.sizes.words + 2 * program.sizes.wides).clamp(8, 255))),
         // Of the PTX that runs here, even if there is machine code for 90: programs such as CUB choose the
         // shape of a launch by it.
-        ptxVersion: small(u64::from(program.architecture.unwrap_or(90))),
-        binaryVersion: 90,
+        ptxVersion: small(u64::from(program.architecture.unwrap_or(profile().capability))),
+        binaryVersion: small(u64::from(profile().capability)),
         cacheModeCA: 0,
         maxDynamicSharedSizeBytes: small(u64::from(most_dynamic(program, entry))),
         preferredShmemCarveout: entry.carveout,

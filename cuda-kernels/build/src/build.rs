@@ -11,6 +11,8 @@ use cuda_sys_build::{Env, Version, check_target, prepare_libclang};
 use crate::generate::{Contents, Placement};
 use crate::header::Bindings;
 use crate::nvcc::{Compiler, Settings, Source};
+use crate::packed::unpackable;
+use crate::prebuilt::{Mode, Package};
 use crate::symbol::Symbol;
 use crate::unit::Units;
 use crate::{Arch, Error, arch, depfile, generate, header, host_compiler, nvcc, toolkit, unit};
@@ -44,6 +46,7 @@ pub struct Build {
     archs: Vec<String>,
     relocatable: bool,
     exports: Vec<String>,
+    prebuilt: Option<PathBuf>,
 }
 
 impl Build {
@@ -151,6 +154,14 @@ impl Build {
         self
     }
 
+    /// Names a file with the kernels' code that the author of the package writes, so that builds without nvcc
+    /// have the same handles: `prebuilt("kernels/kernels.fatbin")`. See
+    /// [Without nvcc](crate#without-nvcc).
+    pub fn prebuilt(mut self, file: impl AsRef<Path>) -> Self {
+        self.prebuilt = Some(file.as_ref().to_owned());
+        self
+    }
+
     /// Compiles the sources into the static library `name`, links it into the crate, and generates
     /// `name.rs` with the handles, which [`include_kernels!`] includes.
     ///
@@ -176,6 +187,7 @@ impl Build {
     /// - nvcc or the C++ compiler fails.
     /// - A header is not plain C++.
     /// - Two sources define a kernel of one name, or no source defines an exported name.
+    /// - The files of [`prebuilt`](Self::prebuilt) are damaged, or out of date where there is no nvcc.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
         let env = Env::from_process();
         let done = self.compile_in(&env, name).map_err(host_compiler::explained);
@@ -207,7 +219,24 @@ impl Build {
         };
         let unique = unique(env, &out, name);
         let mut generated = None;
-        if DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some()) {
+        let nothing_runs = DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some());
+        let mode = Mode::of(env)?;
+        let package = self.prebuilt.as_deref().map(Package::at);
+        if let Some(package) = package.as_ref().filter(|_| mode != Mode::Write || nothing_runs) {
+            let is_used = mode == Mode::Use || nothing_runs;
+            let without = if is_used { Some(String::new()) } else { without_nvcc(env) };
+            match self.place_prebuilt(package, without, (&out, name), &mut read) {
+                Ok(true) => {
+                    watch(&read);
+                    return Ok(());
+                }
+                Ok(false) => {}
+                // Documentation can be made of the sources, with a libclang.
+                Err(error) if nothing_runs && mode != Mode::Use => println!("cargo::warning={error}"),
+                Err(error) => return Err(error),
+            }
+        }
+        if nothing_runs {
             if let Some(bindings) = bindings(&[header::stand_in(&out)?])? {
                 read.extend(bindings.files.iter().cloned());
                 let contents = Contents::of(&bindings)?;
@@ -216,7 +245,9 @@ impl Build {
         } else {
             let toolkit = toolkit::find(env)?;
             let asked = env.get(ARCHS).map(|text| text.to_string_lossy().into_owned());
-            let archs = self.wanted_archs(asked, &toolkit.nvcc)?;
+            let writes = package.as_ref().filter(|_| mode == Mode::Write);
+            let gpus = writes.is_none().then_some(&*toolkit.nvcc);
+            let archs = self.wanted_archs(asked, gpus)?;
             let bindings = bindings(&toolkit.includes)?;
             let mut flags = self.flags.clone();
             if bindings.as_ref().is_some_and(|bindings| bindings.has_instances)
@@ -236,6 +267,9 @@ impl Build {
                 out: &out,
                 objects: &objects,
             };
+            if writes.is_some() {
+                self.ensure_packable(!headers.is_empty() || !kernels.is_empty())?;
+            }
             let compiler = Compiler::new(&settings)?;
             let contents = bindings.as_ref().map(Contents::of).transpose()?;
             let reads = bindings
@@ -271,18 +305,73 @@ impl Build {
                 let cpp = env.get("CXXSTDLIB").map(|name| name.to_string_lossy().into_owned());
                 let links = (name, cpp.as_deref().unwrap_or("stdc++"));
                 let unprovable = compiler.unprovable(&objects);
-                let placement = Placement::new(units, &objects, self.relocatable, unprovable, names, links)?;
-                generated = Some(generate::generate(&contents, &placement)?);
+                let mut placement =
+                    Placement::new(units, &objects, self.relocatable, unprovable, names, links)?;
+                if let Some(package) = writes {
+                    let code = placement.pack(&contents, &objects, name)?;
+                    let text = generate::generate(&contents, &placement)?;
+                    let archs: Vec<String> = archs.iter().map(ToString::to_string).collect();
+                    let version = toolkit.version.map_or("nvcc".to_owned(), |it| format!("nvcc {it}"));
+                    let about = format!("{version} for {}", archs.join(", "));
+                    let written = package.write(code, &text, &self.settings(name)?, &about, &read)?;
+                    written.place(&out, name)?;
+                } else {
+                    generated = Some(generate::generate(&contents, &placement)?);
+                }
             }
         }
         if let Some(text) = generated {
             let file = out.join(format!("{name}.rs"));
             fs::write(&file, text).map_err(Error::of_file(&file))?;
         }
-        for file in read.iter().filter(|file| !is_system(file)) {
-            println!("cargo:rerun-if-changed={}", file.display());
-        }
+        watch(&read);
         Ok(())
+    }
+
+    /// Uses the files that were written before, if the sources are not to be compiled: `without` is the
+    /// reason why not. Returns whether it does.
+    fn place_prebuilt(
+        &self,
+        package: &Package,
+        without: Option<String>,
+        (out, name): (&Path, &str),
+        read: &mut BTreeSet<PathBuf>,
+    ) -> Result<bool, Error> {
+        let Some(found) = package.read()? else {
+            return without.map_or(Ok(false), |why| Err(Error::Prebuilt(package.missing() + &why)));
+        };
+        // Cargo would run the script again and again if a file were not there.
+        read.extend(package.files().into_iter().chain(found.sources()).filter(|file| file.exists()));
+        match (found.stale(&self.settings(name)?), without) {
+            (None, None) => Ok(false),
+            (None, Some(_)) => found.place(out, name).map(|()| true),
+            (Some(stale), Some(why)) => Err(Error::Prebuilt(stale + &why)),
+            (Some(stale), None) => {
+                println!("cargo::warning={stale}");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Refuses what no file of [`prebuilt`](Self::prebuilt) can hold.
+    fn ensure_packable(&self, has_handles: bool) -> Result<(), Error> {
+        let why = if self.relocatable {
+            "device code that is linked (Build::relocatable) is made from the sources only"
+        } else if !self.exports.is_empty() {
+            "functions of the host (Build::export) are made from the sources only"
+        } else if !has_handles {
+            "the build has no kernels with handles"
+        } else {
+            return Ok(());
+        };
+        Err(unpackable(why))
+    }
+
+    /// Returns what the build script has set, as text. Folders of headers are not in it: the headers are
+    /// compared.
+    fn settings(&self, name: &str) -> Result<String, Error> {
+        let files = [self.files.as_slice(), &self.all_kernels()?, &self.headers].concat();
+        Ok(format!("{name:?} {:?} {:?} {:?} {files:?}", self.defines, self.flags, self.archs))
     }
 
     /// Returns the sources whose kernels get handles: those that were named, and those of the folders in
@@ -303,13 +392,17 @@ impl Build {
     }
 
     /// Returns the architectures: those of the environment, else of the build script, else the default and
-    /// those of this machine's GPUs. PTX is always among them.
-    fn wanted_archs(&self, from_environment: Option<String>, nvcc: &Path) -> Result<Vec<Arch>, Error> {
+    /// those of this machine's GPUs, if `gpus` is an nvcc. PTX is always among them.
+    fn wanted_archs(
+        &self,
+        from_environment: Option<String>,
+        gpus: Option<&Path>,
+    ) -> Result<Vec<Arch>, Error> {
         let asked = from_environment.filter(|text| !text.trim().is_empty());
         let asked = arch::parse_list(&asked.unwrap_or_else(|| self.archs.join(",")), arch::of_gpus)?;
         let any = !asked.is_empty();
         let mut archs = arch::with_ptx(asked);
-        if !any {
+        if let Some(nvcc) = gpus.filter(|_| !any) {
             arch::add_gpus(&mut archs, nvcc);
         }
         Ok(archs)
@@ -397,6 +490,18 @@ fn unique(env: &Env, out: &Path, name: &str) -> String {
     whole.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' }).collect()
 }
 
+/// Returns why no source can be compiled here.
+fn without_nvcc(env: &Env) -> Option<String> {
+    toolkit::find(env).err().map(|error| format!("\nNo nvcc can compile the sources here: {error}"))
+}
+
+/// Has cargo run the build script again when one of these changes.
+fn watch(read: &BTreeSet<PathBuf>) {
+    for file in read.iter().filter(|file| !is_system(file)) {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+}
+
 /// Returns whether the file is a header of the system. These change only with the system, and cargo would
 /// query the times of hundreds of them.
 fn is_system(file: &Path) -> bool {
@@ -416,7 +521,7 @@ mod tests {
     fn the_environment_overrides_the_build_script_and_an_empty_one_does_not() {
         let build = Build::new().archs(["sm_80"]);
         let spelled = |text: Option<&str>| {
-            let archs = build.wanted_archs(text.map(str::to_owned), Path::new("nvcc")).unwrap();
+            let archs = build.wanted_archs(text.map(str::to_owned), Some(Path::new("nvcc"))).unwrap();
             archs.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(spelled(None), ["sm_80", "compute_80"]);
@@ -426,7 +531,7 @@ mod tests {
 
     #[test]
     fn a_wrong_architecture_in_the_environment_is_an_error() {
-        let error = Build::new().wanted_archs(Some("newest".to_owned()), Path::new("nvcc")).unwrap_err();
+        let error = Build::new().wanted_archs(Some("newest".to_owned()), None).unwrap_err();
         assert!(error.to_string().contains("`newest`"), "{error}");
     }
 

@@ -30,6 +30,9 @@ pub enum Error {
     Prototype(String),
     /// Two sources define one name, or none defines an exported one.
     Name(String),
+    /// Files of [`Build::prebuilt`](crate::Build::prebuilt) are damaged, do not belong together, or are out
+    /// of date where there is no nvcc; or no such file can hold what the build compiles.
+    Prebuilt(String),
 }
 
 impl Error {
@@ -46,7 +49,8 @@ impl fmt::Display for Error {
             | Self::Header(text)
             | Self::Layout(text)
             | Self::Prototype(text)
-            | Self::Name(text) => f.write_str(text),
+            | Self::Name(text)
+            | Self::Prebuilt(text) => f.write_str(text),
             Self::Arch(text) => {
                 write!(
                     f,

@@ -11,11 +11,13 @@ use syn::punctuated::Punctuated;
 use syn::{Item, ItemStruct, Token};
 
 use crate::Error;
+use crate::contract::{self, Kind};
 use crate::declared::Space;
 use crate::header::Bindings;
 use crate::layout::{Layouts, Plain};
 use crate::names::Names;
 use crate::nvcc::Object;
+use crate::packed::{Packed, unpackable};
 use crate::prototype::{self, Prototype};
 use crate::ptx;
 use crate::slices::{Proof, Slices};
@@ -72,6 +74,10 @@ pub(crate) struct Placement {
     sizes: ptx::Sizes,
     /// What proofs of launches need of each kernel.
     slices: Slices,
+    /// The object of each of the units.
+    unit_objects: Vec<usize>,
+    /// The fatbinaries, if the handles need no objects.
+    packed: Option<Packed>,
 }
 
 impl Placement {
@@ -113,6 +119,8 @@ impl Placement {
             }
         }
         placement.names = names;
+        let object = |unit: &PathBuf| objects.iter().position(|object| object.file == *unit);
+        placement.unit_objects = units.keys().filter_map(object).collect();
         placement.units = units.into_values().collect();
         if relocatable && !placement.units.is_empty() {
             placement.units = vec![placement.units.concat()];
@@ -120,11 +128,75 @@ impl Placement {
         Ok(placement)
     }
 
+    /// Has handles generated that need no objects: they register the fatbinaries, which are in `name.fatbin`.
+    /// Returns the bytes of that file.
+    ///
+    /// # Errors
+    /// Code that is linked, or that nvcc made no PTX of.
+    pub(crate) fn pack(
+        &mut self,
+        contents: &Contents,
+        objects: &[Object],
+        name: &str,
+    ) -> Result<Vec<u8>, Error> {
+        if let Some(object) = objects.iter().find(|object| object.ptx.is_empty()) {
+            return Err(unpackable(&format!("nvcc has left no PTX of {}", object.file.display())));
+        }
+        let mut packed = Packed::default();
+        let defined: BTreeMap<&str, usize> = self.names.defined().collect();
+        let layouts = Layouts::of(&contents.items);
+        for item in &contents.items {
+            let Item::ForeignMod(block) = item else { continue };
+            for kernel in prototype::kernels(block, &layouts)? {
+                if let Some(at) = defined.get(&*kernel.symbol) {
+                    packed.kernel(*at, objects, &kernel.symbol)?;
+                }
+            }
+        }
+        for (unit, at) in self.units.iter().zip(&self.unit_objects) {
+            for symbol in unit.iter().filter_map(|one| contents.symbols.get(*one)) {
+                packed.variable(*at, objects, symbol)?;
+            }
+        }
+        self.links = packed.text(name);
+        let bytes = packed.bytes.clone();
+        self.packed = Some(packed);
+        Ok(bytes)
+    }
+
     /// Returns a placement for a build that compiles nothing, so that nothing runs.
     pub(crate) fn unknown(contents: &Contents) -> Self {
         let all: Vec<usize> = (0..contents.symbols.len()).collect();
         let units = if all.is_empty() { Vec::new() } else { vec![all] };
         Self { units, slices: Slices::none("this build compiles nothing"), ..Self::default() }
+    }
+}
+
+impl Placement {
+    /// Returns the Rust text of a kernel's stub, if it has any, and of what makes the handle.
+    fn code(&self, kernel: &Prototype) -> Result<(String, String), Error> {
+        let name = &kernel.name;
+        let link = self.names.unique(&kernel.symbol)?;
+        Ok(match &self.packed {
+            None => {
+                let stub = format!("unsafe extern \"C\" {{ #[link_name = {link:?}] fn stub(); }}\n    ");
+                (stub, format!("from_stub({name:?}, stub)"))
+            }
+            Some(packed) => (String::new(), packed.handle(name, &kernel.symbol)?),
+        })
+    }
+
+    /// Returns the Rust text of the function that returns a variable's address.
+    fn accessor(&self, symbol: &Symbol) -> Result<String, Error> {
+        let accessor = symbol.accessor();
+        let link = self.names.unique(&accessor)?;
+        match &self.packed {
+            None => Ok(format!(
+                "unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const \
+                 ::core::ffi::c_void; }}"
+            )),
+            Some(packed) => packed.accessor(symbol),
+        }
     }
 }
 
@@ -136,7 +208,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
     exports(&mut text, &placement.names);
     for (at, unit) in placement.units.iter().enumerate() {
         let symbols: Vec<&Symbol> = unit.iter().filter_map(|one| contents.symbols.get(*one)).collect();
-        module(&mut text, at, &symbols, &placement.names)?;
+        module(&mut text, at, &symbols, placement)?;
     }
     for item in &contents.items {
         match item {
@@ -148,8 +220,9 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     let found = placement.uses.get(&kernel.symbol).map_or(&[][..], Vec::as_slice);
                     kernel.read_only(&parameters, found)?;
                     let proof = proof(&kernel, &layouts, &declared, contents, placement);
-                    let link = placement.names.unique(&kernel.symbol)?;
-                    handle(&mut text, &kernel, &link, uses.as_deref(), proof);
+                    let proof = with_contract(&kernel, &layouts, proof)?;
+                    let code = placement.code(&kernel)?;
+                    handle(&mut text, &kernel, code, uses.as_deref(), proof);
                     for sizes in placement.sizes.get(&kernel.symbol).into_iter().flatten() {
                         same_sizes(&mut text, &kernel, sizes);
                     }
@@ -162,7 +235,7 @@ pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<Str
                     line(&mut text, item);
                     by_value(&mut text, &name, true);
                 } else {
-                    structure(&mut text, item, layouts.plain(&name));
+                    structure(&mut text, item, layouts.plain(&name), layouts.has_solid_fields(&name));
                 }
             }
             Item::Union(item) => {
@@ -199,7 +272,7 @@ fn exports(text: &mut String, names: &Names) {
 }
 
 /// Writes the variables of one source file: the access history that they share, and a handle for each.
-fn module(text: &mut String, at: usize, symbols: &[&Symbol], names: &Names) -> Result<(), Error> {
+fn module(text: &mut String, at: usize, symbols: &[&Symbol], placement: &Placement) -> Result<(), Error> {
     const SPACES: [(Space, &str); 3] =
         [(Space::Constant, "Constant"), (Space::Device, "Device"), (Space::Managed, "Managed")];
     let mut sizes = Vec::new();
@@ -207,8 +280,8 @@ fn module(text: &mut String, at: usize, symbols: &[&Symbol], names: &Names) -> R
     for (space, spelled) in SPACES {
         let mut start = "0".to_owned();
         for symbol in symbols.iter().filter(|symbol| symbol.declared.space == space) {
-            let link = names.unique(&symbol.accessor())?;
-            variable(&mut handles, at, symbol, (spelled, &start), &link);
+            let accessor = placement.accessor(symbol)?;
+            variable(&mut handles, at, symbol, (spelled, &start), &accessor);
             let _ = write!(start, " + {}", symbol.bytes());
         }
         sizes.push(start);
@@ -224,7 +297,7 @@ fn module(text: &mut String, at: usize, symbols: &[&Symbol], names: &Names) -> R
 
 /// Writes the handle of one variable, whose bytes begin at `start` in the access history of its memory
 /// space.
-fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), link: &str) {
+fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), function: &str) {
     let Symbol { declared, element, len, docs } = symbol;
     documented(text, docs);
     let word = match declared.space {
@@ -237,8 +310,7 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
         text,
         "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
          pub static {name}: ::cuda_safe::launch::Symbol<{element}> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {link:?}] fn {accessor}() -> *const ::core::ffi::c_void; \
-         }}\n    \
+         {function}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
          these are its bytes in its module's access histories.\n    \
          unsafe {{ ::cuda_safe::launch::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
@@ -345,11 +417,46 @@ fn proof(
     Some(proof)
 }
 
+/// Gives the proof of a kernel the contract in its comment.
+fn with_contract(
+    kernel: &Prototype,
+    layouts: &Layouts<'_>,
+    proof: Option<Proof>,
+) -> Result<Option<Proof>, Error> {
+    let kind = |parameter: &String| {
+        let meant = layouts.alias(parameter).map(prototype::spell).unwrap_or_else(|| parameter.clone());
+        match meant.as_str() {
+            "u8" => Kind::Number(1, false),
+            "u16" => Kind::Number(2, false),
+            "u32" => Kind::Number(4, false),
+            "u64" | "usize" => Kind::Number(8, false),
+            "i8" => Kind::Number(1, true),
+            "i16" => Kind::Number(2, true),
+            "i32" => Kind::Number(4, true),
+            "i64" | "isize" => Kind::Number(8, true),
+            pointer if pointer.starts_with('*') => Kind::Memory,
+            _ => Kind::Other,
+        }
+    };
+    let parameters = kernel.names.iter().zip(&kernel.parameters);
+    let parameters: Vec<_> = parameters.map(|(name, it)| (name.as_str(), kind(it))).collect();
+    let Some(clauses) = contract::clauses(&kernel.name, &kernel.docs, &parameters)? else { return Ok(proof) };
+    let Some(mut proof) = proof else {
+        return Err(Error::Prototype(format!(
+            "kernel `{}` has a contract, but its launches are `unsafe` by the types of its parameters",
+            kernel.name
+        )));
+    };
+    proof.contract = Some(clauses);
+    (proof.warning, proof.docs) = (None, Vec::new());
+    Ok(Some(proof))
+}
+
 const TEXTURE: &str = "::cuda_safe::launch::TextureObject";
 const SURFACE: &str = "::cuda_safe::launch::SurfaceObject";
 
-/// Returns whether a proof may be about a parameter of this type: a number, a structure of numbers without
-/// padding, a texture, a surface, or a pointer to memory of numbers.
+/// Returns whether a proof may be about a parameter of this type: a number, a structure of numbers with no
+/// padding inside of its fields, a texture, a surface, or a pointer to memory of numbers.
 fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
     const NUMBERS: &str = " u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool ";
     let is_number = |name: &str| NUMBERS.split(' ').any(|number| !name.is_empty() && number == name);
@@ -368,6 +475,7 @@ fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
                 || name == "cudaPitchedPtr"
                 || is_number(&name)
                 || layouts.plain(&name) == Plain::Pod
+                || layouts.has_solid_fields(&name)
         }
     }
 }
@@ -390,7 +498,7 @@ fn line(text: &mut String, item: &impl ToTokens) {
     text.push('\n');
 }
 
-fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
+fn structure(text: &mut String, item: &ItemStruct, plain: Plain, has_solid_fields: bool) {
     if !is_copy(item) {
         return line(text, item);
     }
@@ -406,14 +514,26 @@ fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
     }
     line(text, item);
     by_value(text, &item.ident.to_string(), item.generics.params.is_empty());
-    if plain == Plain::Pod && item.generics.params.is_empty() {
+    if (plain == Plain::Pod || has_solid_fields) && item.generics.params.is_empty() {
+        let name = &item.ident;
+        let mut fields = String::new();
+        if has_solid_fields {
+            fields.push_str("\n    const FIELDS: Option<&'static [(usize, usize)]> = Some(&[\n");
+            for field in &item.fields {
+                let (Some(own), ty) = (&field.ident, field.ty.to_token_stream()) else { continue };
+                let _ = writeln!(
+                    fields,
+                    "        (::core::mem::offset_of!({name}, {own}), ::core::mem::size_of::<{ty}>()),"
+                );
+            }
+            fields.push_str("    ]);\n");
+        }
         let _ = write!(
             text,
-            "// SAFETY: numbers without padding.\n\
-             unsafe impl ::cuda_safe::launch::CheckedParameter for {name} {{}}\n\
-             // SAFETY: as above.\n\
+            "// SAFETY: numbers, and these are the fields if there is padding between them.\n\
+             unsafe impl ::cuda_safe::launch::CheckedParameter for {name} {{{fields}}}\n\
+             // SAFETY: numbers are no addresses and no handles.\n\
              unsafe impl ::cuda_safe::launch::PlainValue for {name} {{}}\n",
-            name = item.ident
         );
     }
     if item.ident == "cudaPitchedPtr" {
@@ -448,6 +568,13 @@ fn component(item: &ItemStruct) -> Option<String> {
         "double",
     ];
     let name = item.ident.to_string();
+    match name.as_str() {
+        "__half" | "__half2" => return Some("::cuda_safe::launch::sixteen_bits::F16".to_owned()),
+        "__nv_bfloat16" | "__nv_bfloat162" => {
+            return Some("::cuda_safe::launch::sixteen_bits::Bf16".to_owned());
+        }
+        _ => {}
+    }
     let (kind, count) = name.split_at(name.find(|sign: char| sign.is_ascii_digit())?);
     // CUDA 13 has variants by alignment: `double4_16a`.
     let count = count.strip_suffix("_16a").or_else(|| count.strip_suffix("_32a")).unwrap_or(count);
@@ -469,6 +596,7 @@ unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
 // SAFETY: four fields of eight bytes, of which the first is the address.
 unsafe impl ::cuda_safe::launch::CheckedParameter for cudaPitchedPtr {
     const POINTERS: &'static [u64] = &[0];
+    const WRITES: bool = true;
 }
 ";
 
@@ -518,7 +646,13 @@ fn by_value(text: &mut String, name: &str, concrete: bool) {
     }
 }
 
-fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>, proof: Option<Proof>) {
+fn handle(
+    text: &mut String,
+    kernel: &Prototype,
+    (stub, code): (String, String),
+    uses: Option<&str>,
+    proof: Option<Proof>,
+) {
     let Prototype { name, parameters, names, docs, .. } = kernel;
     documented(text, docs);
     let mut signature = String::new();
@@ -549,11 +683,16 @@ fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>,
                 documented(text, &[String::new()]);
                 documented(text, &proof.docs);
             }
-            let made = format!(
-                "static PROOF: ::cuda_safe::launch::KernelProof =\n        \
-                 ::cuda_safe::launch::KernelProof::new({}){};\n    ",
-                proof.text, proof.variables
-            );
+            let mut made =
+                format!("::cuda_safe::launch::KernelProof::new({}){}", proof.text, proof.variables);
+            if let Some(clauses) = &proof.contract {
+                made = format!(
+                    "{{\n        let proof = {made};\n        \
+                     // SAFETY: the kernel's author says so, by `@unsafe_contract`.\n        \
+                     unsafe {{ proof.with_contract(&[{clauses}]) }}\n    }}"
+                );
+            }
+            let made = format!("static PROOF: ::cuda_safe::launch::KernelProof =\n        {made};\n    ");
             let checked = "// SAFETY: the slices are those of each PTX that nvcc made of this kernel.\n    \
                            let kernel = unsafe { ::cuda_safe::launch::Checked::new(kernel, &PROOF) };\n    ";
             ("Checked", made, checked)
@@ -561,9 +700,9 @@ fn handle(text: &mut String, kernel: &Prototype, link: &str, uses: Option<&str>,
     };
     text.push_str(&format!(
         "pub static {name}: ::cuda_safe::launch::{kind}<({types})> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {link:?}] fn stub(); }}\n    {uses}{proof}\
-         // SAFETY: the stub that nvcc made for this kernel, with the parameter types of its prototype.\n    \
-         let kernel = unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n    \
+         {stub}{uses}{proof}\
+         // SAFETY: the code that nvcc made for this kernel, with the parameter types of its prototype.\n    \
+         let kernel = unsafe {{ ::cuda_safe::launch::Kernel::{code}{with_symbols} }}\n    \
          .with_parameter_names(&{names:?});\n    {checked}kernel\n}};\n"
     ));
 }

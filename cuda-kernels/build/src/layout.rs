@@ -60,6 +60,15 @@ impl<'a> Layouts<'a> {
         }
     }
 
+    /// Returns whether a struct is of numbers, with padding that is not inside of a field.
+    pub(crate) fn has_solid_fields(&self, name: &str) -> bool {
+        let is_solid = |ty: &Type| self.of_type(ty, 1).is_some_and(|layout| !layout.padded);
+        self.plain(name) == Plain::Padded
+            && self.structs.get(name).is_some_and(|item| {
+                matches!(item.fields, Fields::Named(_)) && item.fields.iter().all(|it| is_solid(&it.ty))
+            })
+    }
+
     fn of_struct(&self, item: &ItemStruct, depth: u32) -> Option<Layout> {
         let mut forced = 1;
         let mut transparent = false;
@@ -169,6 +178,16 @@ mod tests {
         assert_eq!(plain("#[repr(C, align(16))] pub struct G { a: f32 }", "G"), Plain::Padded);
         let nested = "#[repr(C)] pub struct G { b: u32, a: u8 } #[repr(C)] pub struct H { g: [G; 2] }";
         assert_eq!(plain(nested, "H"), Plain::Padded);
+    }
+
+    #[test]
+    fn fields_are_solid_if_the_padding_is_between_them() {
+        let text = "#[repr(C)] pub struct A { a: u8, b: [u32; 2] } #[repr(C)] pub struct B { a: A, b: u32 } \
+                    #[repr(C)] pub struct C { a: u32 } #[repr(C)] pub struct D { c: C, e: u8 }";
+        let file = syn::parse_file(text).unwrap();
+        let layouts = Layouts::of(&file.items);
+        let solid = ["A", "B", "C", "D", "E"].map(|name| layouts.has_solid_fields(name));
+        assert_eq!(solid, [true, false, false, true, false]);
     }
 
     #[test]

@@ -107,6 +107,21 @@
 //! PTX without optimisation (`-G`) shows little, and a build without compilation (`DOCS_RS`) has no PTX.
 //! Write the comment if `&d` has to compile there.
 //!
+//! # Kernels that cannot be proven
+//! A launch is safe if it is proven from the kernel's PTX. A warning of the build names each kernel of which
+//! no launch can be, with the line and the reason, and the handle's documentation has these, too. For such
+//! a kernel a comment may say what its launches must meet:
+//!
+//! ```cpp
+//! /// @unsafe_contract requires count <= len(keys), block 256
+//! extern "C" __global__ void sort(unsigned* keys, unsigned count);
+//! ```
+//!
+//! Each launch checks the clauses, and is safe. That the kernel stays within its arguments if they are met
+//! is the author's word. `requires` compares sums and products of whole numbers, whole-number parameters,
+//! `len(pointer)`, `grid.x`, `block.x` and so on, and `shared_bytes`, by `<=`, `<`, `==`, `>=` or `>`.
+//! `block` is followed by one to three numbers of threads. Anything else is an error with the line.
+//!
 //! # Variables
 //! A `__device__`, `__constant__` or `__managed__` variable of these files has a handle too: a
 //! `static` of the same name, of type [`Symbol`](https://docs.rs/cuda-safe), for `memcpy_to_symbol` and
@@ -190,6 +205,51 @@
 //! or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed. That is enough to document a
 //! crate and to check its types.
 //!
+//! # Without nvcc
+//! A package can bring its kernels compiled, for users and machines without a toolkit. Name a file in the
+//! build script:
+//!
+//! ```no_run
+//! cuda_kernels_build::Build::new()
+//!     .folder("kernels")
+//!     .prebuilt("kernels/kernels.fatbin")
+//!     .compile("my_kernels");
+//! ```
+//!
+//! One command of the author writes `kernels.fatbin`, and `kernels.fatbin.rs` beside it:
+//!
+//! ```text
+//! CUDA_KERNELS_PREBUILT=write cargo build
+//! ```
+//!
+//! The first has the fatbinaries: the machine code and PTX that nvcc made for [`Build::archs`], without that
+//! of the author's own GPUs. The second has the handles: signatures, types with the layouts that nvcc has
+//! agreed with, what kernels read and write, and what proofs need, for each architecture. Commit both, or let
+//! a release make them; `include` in `Cargo.toml` has to name them. They are for all targets.
+//!
+//! | | what is used |
+//! |---|---|
+//! | no nvcc | the files |
+//! | `DOCS_RS` or `CUDA_SYS_SNAPSHOT` | the files, so that no libclang is needed |
+//! | nvcc | the sources, and a warning if the files are out of date |
+//! | `CUDA_KERNELS_PREBUILT=use` | the files, to test what will be published |
+//! | `CUDA_KERNELS_PREBUILT=write` | the sources, then the files that were made of them |
+//!
+//! Nothing else differs: launches are proven, and variables, attributes, graphs and profilers see the same
+//! kernels, with and without the features `load` and `static`. The program registers the fatbinaries with the
+//! runtime before `main`, as nvcc's objects do.
+//!
+//! The second file has SHA-256 of itself, of the first one, and of the build script's settings and all
+//! sources within the package's folder. The build fails if a file is damaged, is missing, or is not the one
+//! that the other is for. Without nvcc it also fails if a source has changed. A source that the package
+//! leaves out has not changed. Files of another version of this crate are refused: the text is for the
+//! `cuda-safe` of its own version. Like sources, the files are trusted. Somebody who can write them with
+//! right hashes can run any code.
+//!
+//! `CUDA_KERNELS_PREBUILT=write` writes the files of all packages of a workspace, but not those of
+//! dependencies that cargo has downloaded. Device code that is [linked](#device-code-that-is-linked), and
+//! functions that [`Build::export`] names, need the sources and nvcc.
+//!
 //! The targets are Linux on x86-64 and on aarch64. If the target is not the machine that compiles, the build
 //! reads prototypes with the headers of the target's C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
 //! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler it uses the
@@ -202,6 +262,7 @@ mod agree;
 mod arch;
 mod build;
 mod clang;
+mod contract;
 mod declared;
 mod depfile;
 mod error;
@@ -212,6 +273,8 @@ mod layout;
 mod lexer;
 mod names;
 mod nvcc;
+mod packed;
+mod prebuilt;
 mod prototype;
 mod ptx;
 mod slices;

@@ -45,6 +45,8 @@ pub(crate) struct Proof {
     pub(crate) text: String,
     /// The call of `with_variables`, if there is one.
     pub(crate) variables: String,
+    /// The clauses of the author's contract, as Rust text, which stands in for a proof.
+    pub(crate) contract: Option<String>,
     /// What the documentation says.
     pub(crate) docs: Vec<String>,
     /// What the build warns of.
@@ -63,7 +65,7 @@ impl Slices {
             return;
         }
         let text = with_relative_files(ptx, folder);
-        let Some(architecture) = architecture(&text) else {
+        let Some(architecture) = cuda_proof::architecture(&text) else {
             self.reason = Some("the PTX names no architecture".to_owned());
             return;
         };
@@ -98,6 +100,7 @@ impl Slices {
         let refused = |reason: &str| Proof {
             text: format!("&[], {reason:?}"),
             variables: String::new(),
+            contract: None,
             docs: vec![format!(" No launch is proven: {reason}.")],
             warning: None,
         };
@@ -133,7 +136,7 @@ impl Slices {
             text.push_str("\"), ");
         }
         text.push_str("], \"several PTX texts of one architecture differ\"");
-        Proof { text, variables: String::new(), docs, warning }
+        Proof { text, variables: String::new(), contract: None, docs, warning }
     }
 }
 
@@ -142,14 +145,6 @@ fn push_byte(text: &mut String, byte: u8) {
         b' '..=b'~' if !matches!(byte, b'"' | b'\\') => text.push(char::from(byte)),
         _ => _ = write!(text, "\\x{byte:02x}"),
     }
-}
-
-/// Returns the number of the architecture that a PTX is for. `sm_90` and `sm_90a` have one.
-fn architecture(ptx: &str) -> Option<i32> {
-    let (_, rest) = ptx.lines().find_map(|line| line.trim_start().split_once(".target"))?;
-    let digits = rest.trim_start().strip_prefix("sm_")?;
-    let end = digits.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(digits.len());
-    digits.get(..end)?.parse().ok()
 }
 
 /// Writes the paths of sources as those from the package's folder, and each in one way: objects name a header

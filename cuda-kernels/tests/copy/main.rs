@@ -1,5 +1,4 @@
-//! Copies by kernels, and of the variables of source files.
+//! Copies by kernels.
 
 mod copy_many;
 mod copy_many_plan;
-mod copy_matrix;

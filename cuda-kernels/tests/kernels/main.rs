@@ -1,10 +1,9 @@
 //! The kernels of this crate against the same computation on the host.
 
 mod fill;
-mod image_order;
+mod gate;
+mod heap;
 mod matrix;
 mod points;
-mod surfaces;
 mod tensor;
-mod textures;
 mod vector;

@@ -150,6 +150,16 @@ impl<'a> Access<'a> {
         self.start >= self.end
     }
 
+    /// Returns the access to a part of these bytes, counted from the first one: a write if this is one and
+    /// `mode` is. Bytes beyond the end are left out.
+    #[must_use]
+    #[inline]
+    pub fn part(&self, bytes: Range<usize>, mode: Mode) -> Self {
+        let at = |byte: usize| self.start.saturating_add(byte).min(self.end);
+        let mode = if self.mode == Mode::Write { mode } else { Mode::Read };
+        Self { start: at(bytes.start), end: at(bytes.end), mode, ..*self }
+    }
+
     /// Merges an access of the same kind to the same allocation which begins within this one or at its end.
     /// Returns false, and does nothing, for any other access.
     ///
@@ -176,6 +186,7 @@ impl<'a> Access<'a> {
 
     /// Returns whether the two have a byte in common, whatever they do with it.
     #[must_use]
+    #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {
         std::ptr::eq(self.history, other.history) && self.start.max(other.start) < self.end.min(other.end)
     }

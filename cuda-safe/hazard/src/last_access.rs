@@ -98,12 +98,11 @@ impl LastAccess {
     #[inline]
     pub(crate) fn repeated(bits: u64, mode: Mode, me: Epoch) -> Option<u64> {
         let timeline = u64::from(me.timeline.0);
-        let next_mode = if mode == Mode::Write { MODE_WRITE } else { MODE_READ };
         // The last access's mode, if its timeline is this one; else a number that is no mode.
         let last_mode = (bits >> SEQUENCE_BITS).wrapping_sub(timeline).rotate_right(TIMELINE_BITS);
-        let is_repeated = match mode {
-            Mode::Write => (MODE_WRITE..MODE_LISTED).contains(&last_mode),
-            Mode::Read => last_mode == MODE_READ,
+        let (next_mode, is_repeated) = match mode {
+            Mode::Write => (MODE_WRITE, (MODE_WRITE..MODE_LISTED).contains(&last_mode)),
+            Mode::Read => (MODE_READ, last_mode == MODE_READ),
         };
         let fits = (timeline >> TIMELINE_BITS) | (me.sequence >> SEQUENCE_BITS) == 0;
         (is_repeated && fits)

@@ -49,17 +49,21 @@ impl<T> Lock<T> {
     /// Waits for the lock and takes it. The thread must not hold it already.
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
-        self.try_lock().unwrap_or_else(|| self.lock_later())
+        self.take(false).unwrap_or_else(|| self.lock_later())
     }
 
     /// Takes the lock if nobody has it and no other thread is next.
     #[inline]
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
-        if self.promised.load(Relaxed) { None } else { self.take() }
+        self.take(false)
     }
 
+    /// Takes the lock if nobody has it and no other thread is next. `is_next`: this thread is.
     #[inline]
-    fn take(&self) -> Option<LockGuard<'_, T>> {
+    fn take(&self, is_next: bool) -> Option<LockGuard<'_, T>> {
+        if !is_next && self.promised.load(Relaxed) {
+            return None;
+        }
         let is_taken = self.taken.compare_exchange(false, true, Acquire, Relaxed);
         is_taken.is_ok().then(|| LockGuard { lock: self, not_send: PhantomData })
     }
@@ -78,9 +82,8 @@ impl<T> Lock<T> {
                 attempt = if is_next { 0 } else { attempt };
             }
             // A load first: exchanges would take the cache line from the thread that has the lock.
-            if (is_next || !self.promised.load(Relaxed))
-                && !self.taken.load(Relaxed)
-                && let Some(guard) = self.take()
+            if !self.taken.load(Relaxed)
+                && let Some(guard) = self.take(is_next)
             {
                 if is_next {
                     self.promised.store(false, Relaxed);

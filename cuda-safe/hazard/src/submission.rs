@@ -246,8 +246,8 @@ impl Tracker {
     }
 }
 
-/// More accesses than this take the slow path unless each is of a whole allocation: the slow path enters the
-/// parts of an allocation together.
+/// An operation with more parts of allocations than this takes the slow path, which enters the parts of an
+/// allocation together.
 const FEW_PARTS: usize = 4;
 
 impl Tracker {
@@ -266,64 +266,59 @@ impl Tracker {
         timeline: &'a Timeline,
         operation: Operation<'_, '_>,
     ) -> Option<Submission<'a>> {
-        if !operation.is_action {
+        // The slow path enters many parts of an allocation together, checks the accesses that were sorted in
+        // advance against guards, and knows what is no action.
+        let is_slow = match operation.accesses {
+            OperationAccesses::Unsorted(accesses) => {
+                accesses.len() > FEW_PARTS
+                    && accesses.iter().filter(|access| !access.is_whole()).count() > FEW_PARTS
+            }
+            OperationAccesses::Prepared(accesses) => {
+                accesses.flags().unborrowed || accesses.as_slice().is_empty()
+            }
+        };
+        if is_slow || !operation.is_action {
             return None;
         }
-        match operation.accesses {
-            OperationAccesses::Unsorted(accesses) => self.begin_unsorted(timeline, accesses),
-            OperationAccesses::Prepared(accesses) => self.begin_prepared(timeline, accesses),
-        }
-    }
-
-    #[expect(clippy::inline_always, reason = "as `begin_fast`")]
-    #[inline(always)]
-    fn begin_unsorted<'a>(
-        &'a self,
-        timeline: &'a Timeline,
-        accesses: &[Access<'_>],
-    ) -> Option<Submission<'a>> {
-        if accesses.is_empty() {
+        let state = timeline.state.lock();
+        let accesses = match operation.accesses {
             // It uses no tracked memory: there is nothing to order it after.
-            return Some(Submission::new(timeline, timeline.state.lock(), false, false));
-        }
-        if accesses.len() > FEW_PARTS && !accesses.iter().all(Access::is_whole) {
-            return None;
-        }
-        let state = timeline.lock_caught_up()?;
-        let me = timeline.next_by_owner();
+            OperationAccesses::Unsorted([]) => return Some(Submission::new(timeline, state, false, false)),
+            // The policy is not to order, or the legacy rule has something for the operation.
+            _ if !timeline.orders.load(Relaxed) || !timeline.is_caught_up(&state) => return None,
+            OperationAccesses::Unsorted(accesses) => accesses,
+            OperationAccesses::Prepared(accesses) => return self.enter_prepared(timeline, state, accesses),
+        };
+        let (me, mut unborrowed) = (timeline.next_by_owner(), false);
         for (index, access) in accesses.iter().enumerate() {
-            let next = if meets_host_guard(access) {
+            unborrowed |= access.unborrowed;
+            let next = if access.unborrowed && meets_host_guard(access) {
                 Next::Unclear
             } else if access.is_whole() && access.history.enter_repeated(access, me) {
                 Next::Entered
             } else {
                 self.enter_ordered(timeline, &state, access)
             };
-            if next != Next::Entered {
+            if !matches!(next, Next::Entered) {
                 timeline.give_up(state, index > 0 || next == Next::Overtaken);
                 return None;
             }
         }
-        if meets_host_guard_now(accesses) {
+        if unborrowed && meet_host_guard_now(accesses) {
             timeline.give_up(state, true);
             return None;
         }
         Some(Submission::new(timeline, state, true, false))
     }
 
-    /// [`begin_fast`](Self::begin_fast) for accesses that were sorted in advance.
+    /// The steps of [`begin_fast`](Self::begin_fast) after the lock for accesses that were sorted in advance.
     #[inline]
-    fn begin_prepared<'a>(
+    fn enter_prepared<'a>(
         &'a self,
         timeline: &'a Timeline,
+        state: SubmitStateGuard<'a>,
         accesses: &SortedAccesses<'_>,
     ) -> Option<Submission<'a>> {
-        // An access without a borrow has to be checked against guards, and an operation without accesses is
-        // no action: neither is for this path.
-        if accesses.flags().unborrowed || accesses.as_slice().is_empty() {
-            return None;
-        }
-        let state = timeline.lock_caught_up()?;
         let me = timeline.next_by_owner();
         for (index, accesses) in by_allocation(accesses.as_slice()).enumerate() {
             let next = match accesses {
@@ -394,14 +389,6 @@ impl Tracker {
 }
 
 impl Timeline {
-    /// Locks the submit state. Returns `None` if the policy is not to order or the legacy rule has something
-    /// for the next operation.
-    #[inline]
-    fn lock_caught_up(&self) -> Option<SubmitStateGuard<'_>> {
-        let state = self.state.lock();
-        (self.orders.load(Relaxed) && self.is_caught_up(&state)).then_some(state)
-    }
-
     /// Ends an operation that the fast path cannot finish. If any access was `entered` for it, its sequence
     /// number is published like that of a failed operation.
     #[cold]
@@ -414,19 +401,13 @@ impl Timeline {
 }
 
 /// Returns whether a host guard lends memory that the access would reach without a borrow.
-#[inline]
 pub(crate) fn meets_host_guard(access: &Access<'_>) -> bool {
     access.unborrowed && access.history.has_conflicting_guard(access.mode)
 }
 
 /// Returns whether a host guard lends memory that one of the accesses, which are entered, would reach without
-/// a borrow. Asked again because a guard that is taken from now on sees the entries. If so, the slow path
-/// refuses the operation.
-#[inline]
-fn meets_host_guard_now(accesses: &[Access<'_>]) -> bool {
-    if !accesses.iter().any(|access| access.unborrowed) {
-        return false;
-    }
+/// a borrow. Asked again because a guard that is taken from now on sees the entries.
+fn meet_host_guard_now(accesses: &[Access<'_>]) -> bool {
     fence(SeqCst);
     accesses.iter().any(meets_host_guard)
 }
@@ -517,11 +498,8 @@ impl Tracker {
             self.enter_late(path, &mut entered.state, (accesses, flags), rest, behind)?;
         }
         // Again, because a guard that is taken from now on sees the epochs. One fence serves all accesses.
-        if flags.unborrowed {
-            fence(SeqCst);
-            if accesses.iter().any(meets_host_guard) {
-                return Err(Refusal::HostBorrowed);
-            }
+        if flags.unborrowed && meet_host_guard_now(accesses) {
+            return Err(Refusal::HostBorrowed);
         }
         Ok(entered)
     }

@@ -10,7 +10,7 @@ use crate::device::{DeviceTimelines, Kind};
 use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex};
-// Loom checks what the locks guard here. `tests/loom/lock.rs` checks how they are made.
+// Loom checks what the locks guard here. `tests/interleavings/lock.rs` checks how they are made.
 #[cfg(loom)]
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
 
@@ -227,9 +227,9 @@ impl Timeline {
     #[inline]
     pub(crate) fn is_caught_up(&self, state: &SubmitState) -> bool {
         // No `match`: the processor would mispredict its jump table after the driver's code.
-        if self.kind == Kind::NonBlocking {
+        if matches!(self.kind, Kind::NonBlocking) {
             true
-        } else if self.kind == Kind::Legacy {
+        } else if matches!(self.kind, Kind::Legacy) {
             !self.device.has_changes() && state.legacy_seen == 0
         } else {
             self.device.actions() == state.legacy_seen

@@ -48,9 +48,9 @@
 //! # The call that a launch makes
 //! A verdict does not depend on lengths and addresses. It is cached by the kernel's PTX variant, grid, block,
 //! clusters, the cooperative flag, the bytes of dynamic shared memory, and the parts of the arguments that
-//! [`Kernel::key`] lists: a scale or a seed is not among them. Then each launch calls [`Verdict::check`] with
-//! the memory behind each pointer. It compares a handful of numbers and allocates only for a refusal. What it
-//! returns ([`Need`]) is exact enough for the tracker: a range that is only read is a read.
+//! [`Kernel::key`] lists: a scale or a seed is not among them. Then each launch compares the memory behind
+//! each pointer with [`Proof::needs`], a handful of numbers. [`Verdict::check`] does the same, and has the
+//! words of a refusal. A [`Need`] is exact enough for the tracker: a range that is only read is a read.
 //!
 //! The caller guarantees five things.
 //! - The slice is that of the code that runs: of the PTX that ptxas or the driver compiled for this device, a
@@ -166,6 +166,7 @@ mod verdict;
 
 pub use launch::{Argument, Launch};
 pub use lower::{SyntaxError, kernels};
+pub use ptx::architecture;
 pub use slice::{Kernel, NotASlice, Parameter};
 pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
 

@@ -130,6 +130,15 @@ pub(crate) fn parse(text: &str) -> Result<Module<'_>, SyntaxError> {
     Reader { tokens: tokens(text)?, at: 0, depth: 0 }.module()
 }
 
+/// Returns the number of the architecture that a PTX text is for: 90 for `sm_90` and for `sm_90a`.
+#[must_use]
+pub fn architecture(text: &str) -> Option<i32> {
+    let (_, rest) = text.lines().find_map(|line| line.trim_start().split_once(".target"))?;
+    let digits = rest.trim_start().strip_prefix("sm_")?;
+    let end = digits.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(digits.len());
+    digits.get(..end)?.parse().ok()
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Token<'a> {
     Word(&'a str),

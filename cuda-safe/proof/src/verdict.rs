@@ -38,10 +38,8 @@ enum Lack<'a> {
 
 impl Need {
     /// Returns what the memory of a pointer lacks.
-    #[inline]
     fn lacks(&self, address: u64, bytes: u64, is_writable: bool) -> Option<Lack<'_>> {
-        // A power of two. A division would take longer than the rest.
-        if address & u64::from(self.align).wrapping_sub(1) != 0 {
+        if !address.is_multiple_of(u64::from(self.align).max(1)) {
             return Some(Lack::Alignment);
         }
         if let Some(written) = &self.writes {
@@ -69,7 +67,6 @@ pub struct Bytes {
 
 impl Bytes {
     /// Returns whether memory of so many bytes has them.
-    #[inline]
     fn are_within(&self, bytes: u64) -> bool {
         self.low >= 0 && u64::try_from(self.high).is_ok_and(|high| high <= bytes)
     }
@@ -378,22 +375,8 @@ impl Kernel {
 }
 
 impl Verdict {
-    /// Returns whether [`check`](Self::check) finds that the memory of a launch suffices. For launches that
-    /// are repeated: `memory` returns the address and the bytes behind the pointer at an offset of a
-    /// parameter, and whether they may be written.
-    #[inline]
-    pub fn fits(&self, memory: impl Fn(usize, u64) -> Option<(u64, u64, bool)>) -> bool {
-        let Self::Proven(proof) = self else { return false };
-        let fits = |need: &Need| {
-            memory(need.parameter, need.offset).is_some_and(|(address, bytes, is_writable)| {
-                need.lacks(address, bytes, is_writable).is_none()
-            })
-        };
-        proof.needs.iter().all(fits)
-    }
-
-    /// Checks that the memory of a launch has the bytes and the alignment that the verdict requires. This is
-    /// all that a launch does once it has a verdict.
+    /// Checks that the memory of a launch has the bytes and the alignment that the verdict requires. Nothing
+    /// else is to do for a launch that has a verdict.
     ///
     /// # Errors
     /// The launch is refused: the words are for the programmer.
@@ -471,10 +454,12 @@ impl Proof {
             let end = bytes.high.checked_add(unit - 1).unwrap_or(i64::MAX).div_euclid(unit);
             (&bytes.highest, i64::try_from(length).unwrap_or(i64::MAX), end)
         };
-        let mut refusal = self.refused(
-            Some(place.at),
-            format!("may {verb} {name}[{from}..{to}], but {name} has {length} elements"),
-        );
+        let there = if bytes.low < 0 {
+            "before its first element".to_owned()
+        } else {
+            format!("but {name} has {length} elements")
+        };
+        let mut refusal = self.refused(Some(place.at), format!("may {verb} {name}[{from}..{to}], {there}"));
         let text = &mut refusal.reason;
         let last = if bytes.low < 0 { from } else { to - 1 };
         let bound = if bytes.low < 0 { "down" } else { "up" };

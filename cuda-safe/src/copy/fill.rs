@@ -7,7 +7,7 @@ use std::panic::Location;
 use bytemuck::{NoUninit, bytes_of};
 use cuda_hazard::Operation;
 
-use super::call::pitched;
+use super::checked::pitched;
 use super::operand::{AsyncDestination, Dimensions, FillDestination, Operand, Planar, Volumetric};
 use crate::device::Device;
 use crate::error::Result;

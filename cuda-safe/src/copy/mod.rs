@@ -37,18 +37,16 @@
 //! | file | concept |
 //! |---|---|
 //! | `verbs`, `fill`, `scoped`, `symbol`, `owned` | the public verbs |
-//! | `operand`, `operands` | one side of a copy: the traits, its descriptor, and the types that stand there |
-//! | `checked`, `overlap` | extent, direction and overlap, worked out once |
-//! | `transfer`, `call` | the ways onto a stream, the C functions |
+//! | `operand` | one side of a copy: the traits, its descriptor, and the types that stand there |
+//! | `checked`, `overlap` | extent, direction and overlap, worked out once, and the C functions |
+//! | `transfer` | the ways onto a stream |
 //! | `batch` | many copies in one call |
 //! | `staged`, `pipeline` | large pageable copies, large arrays in chunks |
 
 mod batch;
-mod call;
 mod checked;
 mod fill;
 mod operand;
-mod operands;
 mod overlap;
 mod owned;
 mod pipeline;

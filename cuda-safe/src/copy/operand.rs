@@ -1,4 +1,5 @@
-//! One side of a copy: the types that may stand there, and the one descriptor that all of them become.
+//! One side of a copy: the types that may stand there (owners and views, arrays, slices of the program, and
+//! borrows of these), and the one descriptor that all of them become.
 //!
 //! Types determine the side, the memory and the shape: [`Source`] and [`Destination`] for the blocking
 //! verbs, [`AsyncSource`] and [`AsyncDestination`] for those that return before the copy is complete,
@@ -14,16 +15,20 @@ use std::ops::Range;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use crate::device::Device;
+use crate::element::{Element, PlainElement};
 use crate::error::Result;
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::memory::allocation::Allocation;
+use crate::memory::allocation::{Span, SpanLocation};
 use crate::memory::array::view::Region;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
 use crate::memory::memory_type::sealed::Tag;
 use crate::memory::size::RowLayout;
-use crate::memory::span::Span;
-use crate::memory::{AnyMemoryType, MemoryType};
+use crate::memory::{
+    AnyMemoryType, Array, ArrayElement, ArrayView, ArrayViewMut, Buffer, MemoryType, OnDevice, Pageable,
+    Pinned, PitchedBuffer, PitchedVolume, Plane, PlaneMut, Registered, Slice, SliceMut, SourceOf, Stable,
+    StableMut, Volume, VolumeMut,
+};
 use crate::sys;
 
 /// The shape of contiguous elements, for [`memcpy`](crate::memcpy).
@@ -185,22 +190,21 @@ pub struct Operand<'a> {
     pub(super) special: Special,
     /// The box of an array, which has no address. It is apart from `special`, so that the types of other
     /// operands rule it out.
-    array: Option<ArrayPart>,
+    pub(super) array: Option<ArrayPart>,
 }
 
 impl<'a> Operand<'a> {
     /// Makes the operand of a part of an allocation.
     #[inline]
     pub(super) fn from_span<T, M: MemoryType>(span: Span<'a, T>) -> Self {
-        let allocation = span.allocation();
-        let Range { start, end } = span.range();
+        let SpanLocation { pointer, len, start, end, device, history, is_from_pool } = span.location();
         Self {
-            memory: Some((M::TAG, span.device())),
-            history: Some(allocation.history()),
+            memory: Some((M::TAG, device)),
+            history: Some(history),
             start,
             end,
-            special: Special::of_pool(allocation),
-            ..Self::pageable(span.pointer().cast(), span.len(), span.bytes())
+            special: if is_from_pool { Special::of_pool(device) } else { Special::None },
+            ..Self::pageable(pointer, len, end - start)
         }
     }
 
@@ -242,7 +246,7 @@ impl<'a> Operand<'a> {
                 start,
                 end,
                 alone: grid.is_alone(),
-                special: Special::of_pool(allocation),
+                special: allocation.pool_device().map_or(Special::None, Special::of_pool),
                 ..row
             },
             _ => Self { end: layout.spanned(), ..row },
@@ -255,7 +259,7 @@ impl<'a> Operand<'a> {
         Self {
             pointer,
             len,
-            layout: RowLayout::linear(bytes),
+            layout: RowLayout { row: bytes, rows: 1, layers: 1, pitch: bytes, layer_rows: 1 },
             dimensions: Dimensions::One,
             memory: None,
             history: None,
@@ -315,21 +319,9 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Returns the box of an array, or `None` for memory with addresses.
-    #[inline]
-    pub(super) fn array(&self) -> Option<&ArrayPart> {
-        self.array.as_ref()
-    }
-
     /// Returns the device that must be current in a copy of this operand because of its pool.
     pub(super) fn pool(&self) -> Option<Device> {
         if let Special::Pool(device) = self.special { Some(device) } else { None }
-    }
-
-    /// Returns whether the plain copy calls handle this operand like any memory.
-    #[inline]
-    pub(super) fn is_plain(&self) -> bool {
-        self.array.is_none() && !matches!(self.special, Special::Pool(_))
     }
 
     /// Returns the address of the first byte, or null for an array.
@@ -355,6 +347,11 @@ impl<'a> Operand<'a> {
         self.layout.bytes()
     }
 
+    /// Returns whether both are memory of devices, and of different ones.
+    pub(crate) fn is_on_another_device_than(&self, other: &Operand<'_>) -> bool {
+        matches!((self.memory, other.memory), (Some((Tag::Device, a)), Some((Tag::Device, b))) if a != b)
+    }
+
     /// Returns whether this is host memory, pinned or pageable.
     pub(super) fn is_host(&self) -> bool {
         matches!(self.memory, None | Some((Tag::Pinned, _)))
@@ -372,7 +369,7 @@ impl<'a> Operand<'a> {
     #[inline]
     pub(super) fn pairs_with(&self, other: &Self) -> bool {
         let distance = self.pointer.addr().abs_diff(other.pointer.addr());
-        if self.array().is_some() || other.array().is_some() {
+        if self.array.is_some() || other.array.is_some() {
             return false;
         }
         if let Dimensions::One = self.dimensions {
@@ -390,7 +387,7 @@ impl<'a> Operand<'a> {
 
     /// Returns the beginning to name in an error: a position in the array, or an address.
     pub(super) fn beginning(&self) -> usize {
-        if self.array().is_some() { self.start } else { self.pointer.addr() }
+        if self.array.is_some() { self.start } else { self.pointer.addr() }
     }
 
     /// Returns the access of this side, or `None` for pageable memory.
@@ -422,9 +419,188 @@ impl<'a> Operand<'a> {
 
 impl Special {
     #[inline]
-    fn of_pool(allocation: &Allocation) -> Self {
-        let Some(device) = allocation.pool_device() else { return Self::None };
+    fn of_pool(device: Device) -> Self {
         // With a single device, it is always current.
         if Device::is_only_one() { Self::None } else { Self::Pool(device) }
+    }
+}
+
+/// Implements the operand traits for types that make the same descriptor. The input is the shape, the
+/// element type, the descriptor, and then a line for each side with generics and types. The owners of
+/// `from_retained` and `to_retained` types keep the memory alive, so asynchronous copies take these too.
+macro_rules! operands {
+    ($shape:ty: $element:ty, $it:ident => $operand:expr; $($side:ident [$($generics:tt)*] $($type:ty),+;)+) => {$(
+        operands!(@ $side $shape, $element, $it, $operand, [$($generics)*] $($type),+);
+    )+};
+    (@ from $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {
+        $(operands!(@source $shape, $element, $it, $operand, $generics $type);)+
+    };
+    (@ to $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {
+        $(operands!(@destination $shape, $element, $it, $operand, $generics $type);)+
+    };
+    (@ from_retained $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {$(
+        operands!(@source $shape, $element, $it, $operand, $generics $type);
+        operands!(@marker AsyncSource<$shape>, $generics $type);
+    )+};
+    (@ to_retained $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {$(
+        operands!(@destination $shape, $element, $it, $operand, $generics $type);
+        operands!(@marker AsyncDestination<$shape>, $generics $type);
+    )+};
+    (@source $shape:ty, $element:ty, $it:ident, $operand:expr, [$($generics:tt)*] $type:ty) => {
+        impl<$($generics)*> Source<$shape> for $type {
+            type Element = $element;
+
+            #[inline]
+            fn operand(&self) -> Result<Operand<'_>> {
+                let $it = self;
+                Ok($operand)
+            }
+        }
+    };
+    (@destination $shape:ty, $element:ty, $it:ident, $operand:expr, [$($generics:tt)*] $type:ty) => {
+        impl<$($generics)*> Destination<$shape> for $type {
+            type Element = $element;
+
+            #[inline]
+            fn operand_mut(&mut self) -> Result<Operand<'_>> {
+                let $it = self;
+                Ok($operand)
+            }
+        }
+    };
+    (@marker $trait:ty, [$($generics:tt)*] $type:ty) => {
+        impl<$($generics)*> $trait for $type {}
+    };
+}
+
+operands! { Linear: T, it => Operand::from_span::<T, M>(it.span());
+    from_retained [T: AnyBitPattern, M: MemoryType + SourceOf<T>] Buffer<T, M>, Slice<'_, T, M>, SliceMut<'_, T, M>;
+    to_retained [T: AnyBitPattern, M: MemoryType] Buffer<T, M>, SliceMut<'_, T, M>;
+}
+
+operands! { Linear: C::Element, it => Operand::from_span::<_, Pinned>(it.span());
+    from_retained [C: Stable<Element: NoUninit>] Registered<C>;
+    to_retained [C: StableMut] Registered<C>;
+}
+
+operands! { Linear: T, it => Operand::from_slice(it);
+    from [T: PlainElement] [T], Vec<T>;
+    from [T: PlainElement, const N: usize] [T; N];
+}
+
+operands! { Linear: T, it => Operand::from_slice_mut(it);
+    to [T: Element] [T], Vec<T>;
+    to [T: Element, const N: usize] [T; N];
+}
+
+/// Implements the traits for rows or layers: pitched memory, views of any memory, and arrays.
+macro_rules! grids {
+    ($($shape:ty, $dimensions:ident: $pitched:ident, $view:ident, $view_mut:ident;)*) => {$(
+        operands! { $shape: T, it => Operand::from_grid::<T, OnDevice>(it.grid(), Dimensions::$dimensions);
+            from_retained [T: AnyBitPattern] $pitched<T>;
+            to_retained [T: AnyBitPattern] $pitched<T>;
+        }
+        operands! { $shape: T, it => Operand::from_grid::<T, M>(it.grid(), Dimensions::$dimensions);
+            from [T: AnyBitPattern, M: SourceOf<T>] $view<'_, T, M>, $view_mut<'_, T, M>;
+            to [T: AnyBitPattern, M: AnyMemoryType] $view_mut<'_, T, M>;
+        }
+        operands! { $shape: T, it => Operand::from_array(it.region(), Dimensions::$dimensions);
+            from_retained [T: ArrayElement] Array<T>, ArrayView<'_, T>, ArrayViewMut<'_, T>;
+            to_retained [T: ArrayElement] Array<T>, ArrayViewMut<'_, T>;
+        }
+
+        impl<T: AnyBitPattern, M: MemoryType + SourceOf<T>> AsyncSource<$shape> for $view<'_, T, M> {}
+        impl<T: AnyBitPattern, M: MemoryType + SourceOf<T>> AsyncSource<$shape> for $view_mut<'_, T, M> {}
+        impl<T: AnyBitPattern, M: MemoryType> AsyncDestination<$shape> for $view_mut<'_, T, M> {}
+        impl<T: AnyBitPattern> FillDestination<$shape> for $pitched<T> {}
+        impl<T: AnyBitPattern, M: MemoryType> FillDestination<$shape> for $view_mut<'_, T, M> {}
+
+        // Passed by value in a scope, and not by reference. A view that is made in the line of the copy
+        // would not live as long as the scope, but its elements do.
+        impl<'scope, T: NoUninit + AnyBitPattern> AsyncSource<$shape, ByScope<'scope>>
+            for $view<'scope, T, Pageable> {}
+        impl<'scope, T: AnyBitPattern> AsyncDestination<$shape, ByScope<'scope>>
+            for $view_mut<'scope, T, Pageable> {}
+        // Here too, the elements are borrowed for the whole scope. Others may read elements that are
+        // read. Nobody else can access elements that are written, because the view itself is exclusive.
+        impl<'scope, T: NoUninit + AnyBitPattern> AsyncSource<$shape, ByScope<'scope>>
+            for &$view<'scope, T, Pageable> {}
+        impl<'scope, T: AnyBitPattern> AsyncDestination<$shape, ByScope<'scope>>
+            for &'scope mut $view_mut<'_, T, Pageable> {}
+    )*};
+}
+
+grids! {
+    Planar, Two: PitchedBuffer, Plane, PlaneMut;
+    Volumetric, Three: PitchedVolume, Volume, VolumeMut;
+}
+
+/// Implements the traits for borrows of operands.
+macro_rules! passed_on {
+    ($($shape:ty),*) => {$(
+        passed_on!(@source $shape, [S: Source<$shape> + ?Sized] &S, it => it);
+        passed_on!(@source $shape, [S: Source<$shape> + ?Sized] &mut S, it => it);
+        passed_on!(@destination $shape, [D: Destination<$shape> + ?Sized] &mut D, it => it);
+
+        impl<S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape> for &S {}
+        impl<S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape> for &mut S {}
+        impl<D: AsyncDestination<$shape> + ?Sized> AsyncDestination<$shape> for &mut D {}
+        impl<D: FillDestination<$shape> + ?Sized> FillDestination<$shape> for &mut D {}
+
+        // The owner itself waits for the copy, so a borrow for the call suffices.
+        impl<'scope, S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape, ByScope<'scope>> for &S {}
+        impl<'scope, D: AsyncDestination<$shape> + ?Sized> AsyncDestination<$shape, ByScope<'scope>> for &mut D {}
+    )*};
+    (@source $shape:ty, [$($generics:tt)*] $type:ty, $it:ident => $inner:expr) => {
+        impl<$($generics)*> Source<$shape> for $type {
+            type Element = S::Element;
+
+            #[inline]
+            fn operand(&self) -> Result<Operand<'_>> {
+                let $it = self;
+                S::operand($inner)
+            }
+        }
+    };
+    (@destination $shape:ty, [$($generics:tt)*] $type:ty, $it:ident => $inner:expr) => {
+        impl<$($generics)*> Destination<$shape> for $type {
+            type Element = D::Element;
+
+            #[inline]
+            fn operand_mut(&mut self) -> Result<Operand<'_>> {
+                let $it = self;
+                D::operand_mut($inner)
+            }
+        }
+    };
+}
+
+passed_on!(Linear, Planar, Volumetric);
+
+// Pageable memory must be borrowed for the whole scope.
+impl<'scope, T: PlainElement> AsyncSource<Linear, ByScope<'scope>> for &'scope [T] {}
+impl<'scope, T: PlainElement, const N: usize> AsyncSource<Linear, ByScope<'scope>> for &'scope [T; N] {}
+impl<'scope, T: PlainElement> AsyncSource<Linear, ByScope<'scope>> for &'scope Vec<T> {}
+impl<'scope, T: AnyBitPattern> AsyncDestination<Linear, ByScope<'scope>> for &'scope mut [T] {}
+impl<'scope, T: AnyBitPattern, const N: usize> AsyncDestination<Linear, ByScope<'scope>>
+    for &'scope mut [T; N]
+{
+}
+impl<'scope, T: AnyBitPattern> AsyncDestination<Linear, ByScope<'scope>> for &'scope mut Vec<T> {}
+
+// A graph retains the operands that an asynchronous copy takes.
+impl<S: AsyncSource + ?Sized> Source<InGraph> for S {
+    type Element = <S as Source>::Element;
+
+    fn operand(&self) -> Result<Operand<'_>> {
+        Source::<Linear>::operand(self)
+    }
+}
+
+impl<D: AsyncDestination + ?Sized> Destination<InGraph> for D {
+    type Element = <D as Destination>::Element;
+
+    fn operand_mut(&mut self) -> Result<Operand<'_>> {
+        Destination::<Linear>::operand_mut(self)
     }
 }

@@ -40,7 +40,7 @@ impl Area {
     /// Makes the area of one side of a copy.
     pub(super) fn from_operand(operand: &Operand<'_>) -> Self {
         let rows = Self::rows(operand.pointer.addr(), operand.layout);
-        let Some(part) = operand.array() else { return rows };
+        let Some(part) = operand.array.as_ref() else { return rows };
         let ([x, y, z], [width, height, depth]) = (part.at, operand.extent());
         // Does not overflow, as above.
         let last = |first: usize, size: usize| (first + size).saturating_sub(1);

@@ -132,7 +132,7 @@ mod backend {
     /// stream.
     fn prepare(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Prepared> {
         let (to, from) = (&copy.to, &copy.from);
-        if is_never_staged(copy.bytes()) || to.array().is_some() || from.array().is_some() {
+        if is_never_staged(copy.bytes()) || to.array.is_some() || from.array.is_some() {
             return None;
         }
         let (device, direction, host, remote) = match (copy.direction, to.memory, from.memory) {

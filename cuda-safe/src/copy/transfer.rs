@@ -10,10 +10,10 @@ use super::operand::Operand;
 use super::staged::{self, Traffic};
 use crate::check;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Error, Result};
 use crate::hazard::{self, Access, AccessHistory, Mode, Policy, lend};
 use crate::stream::{
-    AsStream, Call, Event, EventFlags, LegacyStream, StreamRef, StreamSubmission, ensure_idle, wait_host,
+    AsStream, Event, EventFlags, LegacyStream, StreamRef, StreamSubmission, ensure_idle, wait_host,
 };
 use crate::sys;
 
@@ -30,15 +30,16 @@ pub(super) fn enqueue(
     source: Operand<'_>,
 ) -> Result<()> {
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
-    let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: copy.bytes() };
+    let call_site = Location::caller();
     // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free it.
     // Untracked memory is borrowed by a scope that outlives the copy: a copy that a graph would repeat after
     // that is refused.
-    let submission = unsafe { begin(stream, copy.to.written(), copy.from.read(), &asked) }?;
+    let begun = unsafe { begin(stream, copy.to.written(), copy.from.read(), call_site) };
+    let submission = begun.map_err(|error| copy.about(error))?;
     // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
     let code = unsafe { copy.call(Some(stream.as_raw())) };
     submission.commit(code == sys::cudaSuccess);
-    asked.check(code)
+    copy.returned(code, true, call_site)
 }
 
 /// Begins a copy. The accesses are passed by value, without a heap allocation. A side without an access is
@@ -53,18 +54,14 @@ pub(super) unsafe fn begin(
     stream: StreamRef<'_>,
     write: Option<Access<'_>>,
     read: Option<Access<'_>>,
-    asked: &Call,
+    call_site: &'static Location<'static>,
 ) -> Result<StreamSubmission> {
-    let begin_all = |accesses: &[Access<'_>], has_untracked: bool| {
-        let operation = Operation::new(accesses).with_untracked(has_untracked);
-        // SAFETY: the caller has the same duties.
-        let begun = unsafe { stream.begin(operation, asked.call_site) };
-        begun.map_err(|error| asked.about(error))
-    };
+    // SAFETY: the caller has the same duties.
+    let begin = |operation: Operation<'_, '_>| unsafe { stream.begin(operation, call_site) };
     match (write, read) {
-        (Some(write), Some(read)) => begin_all(&[write, read], false),
-        (Some(one), None) | (None, Some(one)) => begin_all(&[one], true),
-        (None, None) => begin_all(&[], true),
+        (Some(write), Some(read)) => begin(Operation::new(&[write, read])),
+        (Some(one), None) | (None, Some(one)) => begin(Operation::new(&[one]).with_untracked(true)),
+        (None, None) => begin(Operation::new(&[]).with_untracked(true)),
     }
 }
 
@@ -87,7 +84,7 @@ pub(super) fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh:
         None => on_the_host(api, copy),
         Some(device) => by_a_device(device, copy, is_fresh),
     };
-    copied.map_err(|error| error.with_detail(Detail::transfer(copy.bytes())))
+    copied.map_err(|error| copy.about(error))
 }
 
 /// Copies on the legacy stream of a device, or by `cuda-staging` in the order of that stream.
@@ -174,12 +171,12 @@ impl Drop for Lent<'_> {
 /// Copies on the legacy stream of a device, as `cudaMemcpy` does.
 #[track_caller]
 fn on_legacy(legacy: StreamRef<'_>, copy: &CheckedCopy<'_>) -> Result<()> {
-    let (bytes, settles) = (copy.bytes(), copy.settles());
-    let asked = Call { api: copy.name(false), call_site: Location::caller(), bytes };
+    let (call_site, settles) = (Location::caller(), copy.settles());
     let waits = settles || copy.waits();
     // SAFETY: the call accesses no other tracked memory. If `waits` is set, it returns after the copy is
     // complete.
-    let submission = unsafe { begin(legacy, copy.to.written(), copy.from.access(Mode::Read), &asked) }?;
+    let begun = unsafe { begin(legacy, copy.to.written(), copy.from.access(Mode::Read), call_site) };
+    let submission = begun?;
     // Another thread may submit more during the call, so what the call waits for is read before it.
     let covered = if waits { submission.covers() } else { None };
     // SAFETY: both operands are borrowed memory of this shape. The host's side is borrowed as long as needed:
@@ -194,7 +191,7 @@ fn on_legacy(legacy: StreamRef<'_>, copy: &CheckedCopy<'_>) -> Result<()> {
         sys::cudaSuccess if waits => unsafe { submission.commit_blocking(covered) },
         _ => submission.commit(code == sys::cudaSuccess),
     }
-    asked.check(code)
+    copy.returned(code, false, call_site)
 }
 
 /// Makes a staged copy between pageable memory and a device in the order of any stream of that device.

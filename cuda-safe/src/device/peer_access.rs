@@ -15,8 +15,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Device;
-use crate::callback::in_callback;
 use crate::error::{Detail, Error, Result, quietly, take_last};
+use crate::thread_state::in_callback;
 use crate::{check, sys};
 
 static AUTOMATIC: AtomicBool = AtomicBool::new(true);

@@ -5,11 +5,11 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::callback::in_callback;
 use crate::check;
 use crate::error::{self, BUILT, Detail, Result, ensure};
 #[cfg(doc)]
 use crate::sys;
+use crate::thread_state::in_callback;
 
 /// A version of CUDA, such as 13.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,7 +13,7 @@ use super::access_list::AccessList;
 use super::argument::{Named, Target};
 use super::checked_parameter::Description;
 use super::passing::{CheckedLauncher, Launcher, Passed, Takes, unknown};
-use super::{ByValue, Checked, CheckedArg, CheckedParameter, Kernel, KernelArg, LaunchConfig};
+use super::{ByValue, Checked, CheckedArg, CheckedParameter, Kernel, KernelArg, LaunchConfig, Scalar};
 
 /// A tuple of arguments that fits the parameter list `P`, a tuple of up to 32 types.
 ///
@@ -47,9 +47,10 @@ pub unsafe trait Arguments<P>: sealed::ArgumentTuple {
     #[allow(clippy::missing_errors_doc, reason = "hidden")]
     fn accesses<'a>(&'a self, target: Target<'_>, all: &mut AccessList<'a>) -> Result<()>;
 
-    /// Returns the error of a launch with the argument that it is about, if it is about one.
+    /// Returns the error of a launch with the argument that it is about, if it is about one. `proven` has the
+    /// accesses of a launch that is proven.
     #[doc(hidden)]
-    fn explain(&self, error: Error, target: Target<'_>) -> Error;
+    fn explain(&self, error: Error, target: Target<'_>, proven: Option<&AccessList<'_>>) -> Error;
 }
 
 /// A parameter list: a tuple of up to 32 [`ByValue`] types.
@@ -67,7 +68,8 @@ pub trait Parameters: sealed::ParameterTuple {
 /// A tuple of arguments of a launch that is proven. The trait is sealed.
 ///
 /// # Safety
-/// `each_access` returns the access of each argument, in order.
+/// `each_access` returns the access of each argument, in order. `accesses_of_objects` adds those of arguments
+/// that are no pointers, and of textures and surfaces themselves.
 #[diagnostic::on_unimplemented(
     message = "the arguments `{Self}` do not fit the kernel's parameters `{P}` in a launch that is proven",
     label = "the kernel's parameters are `{P}`",
@@ -77,6 +79,26 @@ pub unsafe trait CheckedArguments<P>: Arguments<P> {
     /// Returns the access of each argument.
     #[doc(hidden)]
     fn each_access<'a>(&'a self) -> impl AsRef<[Option<Access<'a>>]>;
+
+    /// Adds the accesses that no proof speaks of to a list.
+    #[doc(hidden)]
+    #[track_caller]
+    #[allow(clippy::missing_errors_doc, reason = "hidden")]
+    fn accesses_of_objects<'a>(&'a self, target: Target<'_>, all: &mut AccessList<'a>) -> Result<()>;
+}
+
+/// A tuple with a [`Scalar`] for each parameter. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "the values `{Self}` do not fit the kernel's parameters `{P}`",
+    label = "the kernel's parameters are `{P}`",
+    note = "a number or struct for a parameter of its type, `()` for a pointer, a texture or a surface"
+)]
+pub trait Scalars<P>: sealed::ArgumentTuple {
+    /// Calls a function with the address of a value for each parameter, in order.
+    #[doc(hidden)]
+    #[track_caller]
+    #[allow(clippy::missing_errors_doc, reason = "hidden")]
+    fn with_pointers<R>(self, target: Target<'_>, f: impl FnOnce(&[*mut c_void]) -> Result<R>) -> Result<R>;
 }
 
 /// A parameter list of [`CheckedParameter`]s. The trait is sealed.
@@ -92,6 +114,20 @@ mod sealed {
 
     /// Seals [`Parameters`](super::Parameters).
     pub trait ParameterTuple {}
+}
+
+/// Adds the accesses of the textures and surfaces among a tuple of arguments.
+macro_rules! objects {
+    ($arguments:ident, $target:ident, $all:ident, $(($argument:ident $parameter:ident $index:tt))*) => {
+        // A compile-time condition: launches without textures and surfaces pay nothing.
+        if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
+            let objects: [Option<Named<'_>>; <[usize]>::len(&[$($index),*])] = [$($arguments.$index.object()),*];
+            for (access, found) in objects.into_iter().flatten() {
+                found.ensure_is($target.device, "launch", "a texture or surface")?;
+                $all.push(access);
+            }
+        }
+    };
 }
 
 macro_rules! tuple {
@@ -153,6 +189,33 @@ macro_rules! tuple {
                 let all: [Option<Access<'a>>; <[usize]>::len(&[$($index),*])] = [$(self.$index.access()),*];
                 all
             }
+
+            #[inline]
+            #[track_caller]
+            fn accesses_of_objects<'a>(&'a self, target: Target<'_>, all: &mut AccessList<'a>) -> Result<()> {
+                $(if const { $parameter::POINTERS.is_empty() } && let Some(access) = self.$index.access() {
+                    all.push(access);
+                })*
+                objects!(self, target, all, $(($argument $parameter $index))*);
+                Ok(())
+            }
+        }
+
+        impl<$($argument: Scalar<$parameter>, $parameter: CheckedParameter),*> Scalars<($($parameter,)*)>
+            for ($($argument,)*)
+        {
+            #[track_caller]
+            fn with_pointers<R>(
+                self,
+                target: Target<'_>,
+                f: impl FnOnce(&[*mut c_void]) -> Result<R>,
+            ) -> Result<R> {
+                // Unused without parameters.
+                let _ = target;
+                let mut values: ($($parameter,)*) = ($(given(self.$index.given(), $index, target)?,)*);
+                let _ = &mut values;
+                f(&[$((&raw mut values.$index).cast()),*])
+            }
         }
 
         impl<$($parameter: ByValue),*> Launcher<'_, ($($parameter,)*)> {
@@ -207,24 +270,17 @@ macro_rules! tuple {
                 $(if let Some(access) = self.$index.access() {
                     all.push(access);
                 })*
-                // A compile-time condition: launches without textures and surfaces pay nothing.
-                if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
-                    let objects: [Option<Named<'_>>; <[usize]>::len(&[$($index),*])] = [$(self.$index.object()),*];
-                    for (access, found) in objects.into_iter().flatten() {
-                        found.ensure_is(target.device, "launch", "a texture or surface")?;
-                        all.push(access);
-                    }
-                }
+                objects!(self, target, all, $(($argument $parameter $index))*);
                 Ok(())
             }
 
             #[cold]
             #[inline(never)]
-            fn explain(&self, error: Error, target: Target<'_>) -> Error {
+            fn explain(&self, error: Error, target: Target<'_>, proven: Option<&AccessList<'_>>) -> Error {
                 const COUNT: usize = <[usize]>::len(&[$($index),*]);
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
                 let types: [fn() -> &'static str; COUNT] = [$(std::any::type_name::<$parameter>),*];
-                unordered(of_memory(error, &found, target), &found, &types, target)
+                unordered(of_memory(error, &found, target), &found, &types, target, proven)
             }
         }
     };
@@ -234,7 +290,13 @@ macro_rules! tuple {
 #[inline]
 #[track_caller]
 fn received<P: ByValue>(argument: &impl KernelArg<P>, index: usize, target: Target<'_>) -> Result<P> {
-    argument.value().map_err(|error| error.of_argument(target.kernel, index, target.parameter_name(index)))
+    given(argument.value(), index, target)
+}
+
+/// Names the argument in the error of a value.
+#[inline]
+fn given<P>(value: Result<P>, index: usize, target: Target<'_>) -> Result<P> {
+    value.map_err(|error| error.of_argument(target.kernel, index, target.parameter_name(index)))
 }
 
 /// Returns the refusal of memory that the device cannot access with the argument that it is, if it is one.
@@ -263,18 +325,28 @@ fn unordered(
     found: &[Option<Access<'_>>],
     types: &[fn() -> &'static str],
     target: Target<'_>,
+    proven: Option<&AccessList<'_>>,
 ) -> Error {
     let (ErrorKind::Hazard, Some(stream)) = (error.detail().kind(), target.stream) else { return error };
     let second = error.call_site();
     let mut conflicts = found.iter().enumerate().filter_map(|(index, access)| {
         let access = (*access)?;
-        Some((index, access, stream.hazard_of(access, second)?))
+        let hazard = match proven {
+            None => stream.hazard_of(access, second),
+            Some(all) => all
+                .iter()
+                .filter(|part| part.overlaps(&access))
+                .find_map(|part| stream.hazard_of(*part, second)),
+        };
+        Some((index, access, hazard?))
     });
     let Some((index, access, hazard)) = conflicts.next() else { return error };
     let error = error.of_hazard(hazard);
     let (name, declared) = (target.parameter_name(index), types.get(index).map_or("", |name| name()));
     let read = Access::new(access.history(), access.range(), Mode::Read);
-    let only_read = access.mode() == Mode::Write
+    // A proof knows what is written.
+    let only_read = proven.is_none()
+        && access.mode() == Mode::Write
         && declared.starts_with("*mut")
         && stream.hazard_of(read, second).is_none();
     let error = if only_read { error.if_written(declared, name) } else { error };

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::{Kernel, KernelProof};
 
@@ -15,7 +16,8 @@ use super::{Kernel, KernelProof};
 /// and the reason. Verdicts are cached: a repeated launch only compares.
 ///
 /// `cuda-kernels-build` generates handles of this type for kernels whose parameters are numbers, structs of
-/// numbers without padding, textures, surfaces, and pointers to memory of these. Handles of other kernels are
+/// numbers without padding, textures, surfaces, and pointers to memory of these. A library that is loaded as
+/// PTX has such handles, too ([`Library::checked_kernel`]). Handles of other kernels are
 /// [`Kernel`]s, and their launches are `unsafe`. The type depends on the prototype only: an edit of the
 /// kernel's body changes no type.
 ///
@@ -26,9 +28,30 @@ use super::{Kernel, KernelProof};
 /// A proven launch accesses no bytes but those of its arguments, of shared memory, of its stack and of
 /// variables. It may compute wrong numbers, trap or never end. [The page](crate::soundness::proofs) has the
 /// argument.
+///
+/// [`Library::checked_kernel`]: crate::library::Library::checked_kernel
 pub struct Checked<P> {
     pub(super) kernel: Kernel<P>,
-    pub(super) proof: &'static KernelProof,
+    pub(super) proof: Proof,
+}
+
+/// The proof of a kernel of the program, or of one that was loaded.
+#[derive(Clone, Debug)]
+pub(super) enum Proof {
+    Built(&'static KernelProof),
+    Loaded(Arc<KernelProof>),
+}
+
+impl Deref for Proof {
+    type Target = KernelProof;
+
+    #[inline]
+    fn deref(&self) -> &KernelProof {
+        match self {
+            Self::Built(proof) => proof,
+            Self::Loaded(proof) => proof,
+        }
+    }
 }
 
 impl<P> Checked<P> {
@@ -41,13 +64,22 @@ impl<P> Checked<P> {
     /// is made, as [`KernelProof::new`] says.
     #[must_use]
     pub const unsafe fn new(kernel: Kernel<P>, proof: &'static KernelProof) -> Self {
-        Self { kernel, proof }
+        Self { kernel, proof: Proof::Built(proof) }
+    }
+
+    /// Makes the handle of a library's kernel.
+    ///
+    /// # Safety
+    /// `proof` has this kernel and no other one, as [`KernelProof::of_library`] says.
+    #[cfg(cudart_12_8)]
+    pub(crate) unsafe fn loaded(kernel: Kernel<P>, proof: KernelProof) -> Self {
+        Self { kernel, proof: Proof::Loaded(Arc::new(proof)) }
     }
 }
 
 impl<P> Clone for Checked<P> {
     fn clone(&self) -> Self {
-        Self { kernel: self.kernel.clone(), proof: self.proof }
+        Self { kernel: self.kernel.clone(), proof: self.proof.clone() }
     }
 }
 

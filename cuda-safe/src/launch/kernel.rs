@@ -19,6 +19,7 @@ use crate::{check, stream, sys};
 use super::VariableAccesses;
 use super::access_list::AccessList;
 use super::argument::Target;
+use super::fatbinary::DeviceKernel;
 
 /// A kernel of this program or of a [`Library`](crate::library::Library). Its parameter list `P` is a tuple
 /// of the types in its C prototype.
@@ -68,6 +69,20 @@ impl<P> Kernel<P> {
     #[must_use]
     pub const unsafe fn from_stub(name: &'static str, stub: unsafe extern "C" fn()) -> Self {
         let code = Code { raw: stub as *const c_void, loaded: false };
+        Self { name, code, symbols: None, held: None, parameters: PhantomData, parameter_names: &[] }
+    }
+
+    /// Makes the handle of a kernel in a [`Fatbinary`](super::fatbinary::Fatbinary).
+    ///
+    /// Generated code calls this.
+    ///
+    /// # Safety
+    /// - A constructor of the program registers the fatbinary of `kernel`.
+    /// - The duties of [`from_stub`](Self::from_stub) for `P` and the variables.
+    #[doc(hidden)]
+    #[must_use]
+    pub const unsafe fn from_fatbinary(name: &'static str, kernel: &'static DeviceKernel) -> Self {
+        let code = Code { raw: kernel.as_raw(), loaded: false };
         Self { name, code, symbols: None, held: None, parameters: PhantomData, parameter_names: &[] }
     }
 

@@ -7,15 +7,16 @@ use std::ptr;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
+use crate::memory::allocation::kernel_pointer;
 use crate::memory::grid::Grid;
 use crate::memory::memory_type::sealed::Tag;
-use crate::memory::span::kernel_pointer;
 use crate::memory::{
     Buffer, DevicePtr, MappedFlag, MemoryType, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Plane,
     PlaneMut, Registered, Slice, SliceMut, Stable, StableMut, Volume, VolumeMut,
 };
 use crate::sys;
 
+use super::sixteen_bits::{Bf16, F16};
 use super::{ByValue, CheckedArg, CheckedParameter, KernelArg};
 
 /// Memory that a kernel reads: an argument for `const T*` with a known length.
@@ -181,6 +182,8 @@ macro_rules! components {
 
 components!([] i8; [] u8; [] i16; [] u16; [] i32; [] u32; [] i64; [] u64; [] f32; [] f64;
     [T: 'static] DevicePtr<T>;);
+// Also without the feature, so that the feature changes nothing of what is inferred.
+components!([] F16; [] Bf16;);
 
 /// Implements [`KernelArg`] for planes and volumes that are passed as one kind of parameter. `$make` makes it
 /// of the address of the first element and of the rows.
@@ -259,6 +262,7 @@ unsafe impl ByValue for sys::cudaPitchedPtr {}
 // SAFETY: four fields of eight bytes, of which the first is the address.
 unsafe impl CheckedParameter for sys::cudaPitchedPtr {
     const POINTERS: &'static [u64] = &[0];
+    const WRITES: bool = true;
 }
 
 // SAFETY: the fields have the parameters' names.

@@ -1,17 +1,22 @@
 //! The proof of a launch: which PTX runs, what is proven of it, and the comparison with the arguments.
 //!
 //! A launch looks for the verdict on its values in the thread's cache, which needs no lock and no memory from
-//! the heap. If another launch has taken the place there, the kernel's cache, which all threads share, has
-//! the verdict. Only values that are new to the kernel cost a proof.
+//! the heap: first in the place of the kernel's last verdict, then in that of these values. If another launch
+//! has taken that, the kernel's cache, which all threads share, has the verdict. Only values that are new to
+//! the kernel cost a proof.
 #![expect(unsafe_code, reason = "reads the values of a launch as bytes")]
 
 use std::cell::RefCell;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::panic::Location;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use cuda_proof::{Argument, Launch, Memory, Refusal, Verdict, prove};
+use smallvec::SmallVec;
+
+use cuda_proof::{Argument, Bytes, Launch, Memory, Refusal, Verdict, prove};
 
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorKind, OrRefused, Result};
@@ -20,9 +25,11 @@ use crate::lock::lock;
 use crate::memory::size::wide;
 use crate::stream;
 
+use super::access_list::AccessList;
 use super::argument::Target;
 use super::checked_parameter::Description;
-use super::{Dim3, LaunchConfig, attributes};
+use super::contract::{Clause, Given};
+use super::{Dim3, LaunchConfig, Need, attributes};
 
 const API: &str = "launch";
 
@@ -32,14 +39,24 @@ const CACHED: usize = 64;
 /// The slices of a kernel: what proofs need of its PTX, for each architecture.
 #[derive(Debug)]
 pub struct KernelProof {
-    /// By the architecture of the PTX, such as 75.
-    slices: &'static [(i32, &'static [u8])],
+    slices: Slices,
     /// Why there are none.
     reason: &'static str,
     /// Variables with a handle that the kernel's comment does not declare as written: the name in PTX, and
     /// whether the kernel may read it.
     variables: &'static [(&'static str, bool)],
+    /// What stands in for a proof, unless it is empty.
+    contract: &'static [Clause],
     devices: OnceLock<Box<[OnceLock<Variant>]>>,
+}
+
+/// By the architecture of the PTX, such as 75.
+#[derive(Debug)]
+enum Slices {
+    /// Of a kernel of the program.
+    Built(&'static [(i32, &'static [u8])]),
+    /// Of a library's kernel.
+    Loaded(Vec<(i32, cuda_proof::Kernel)>),
 }
 
 /// The kernel on a device.
@@ -49,6 +66,8 @@ struct Variant(std::result::Result<Known, String>);
 /// A kernel whose slice can be read.
 #[derive(Debug)]
 struct Known {
+    /// Its name in keys: no other one of the process has the same.
+    id: u64,
     kernel: cuda_proof::Kernel,
     /// The parts of values that verdicts depend on: parameter, offset, bytes.
     numbers: Vec<(usize, usize, usize)>,
@@ -72,6 +91,23 @@ struct Entry {
     /// The kernel, the shape, and the numbers that the verdict depends on.
     key: Box<[u64]>,
     verdict: Verdict,
+    /// What a proven launch needs of its arguments. `None` if none is proven, or if it needs bytes before an
+    /// argument.
+    parts: Option<Box<[Part]>>,
+}
+
+/// The bytes of one argument that a launch accesses, from where the argument's pointer points.
+#[derive(Debug)]
+struct Part {
+    parameter: usize,
+    /// The offset of the pointer in the parameter.
+    offset: usize,
+    /// The bits of the address that must be zero.
+    misaligned: u64,
+    /// What may be written. What is read and meets this is included: a write stands for both.
+    written: Range<usize>,
+    /// What may only be read.
+    read: Range<usize>,
 }
 
 thread_local! {
@@ -87,7 +123,22 @@ impl KernelProof {
     /// architecture whose machine code may come from one of several PTX texts is not in the list.
     #[must_use]
     pub const fn new(slices: &'static [(i32, &'static [u8])], reason: &'static str) -> Self {
-        Self { slices, reason, variables: &[], devices: OnceLock::new() }
+        Self {
+            slices: Slices::Built(slices),
+            reason,
+            variables: &[],
+            contract: &[],
+            devices: OnceLock::new(),
+        }
+    }
+
+    /// Makes the proof of a library's kernel.
+    ///
+    /// For [`Checked::loaded`](super::Checked::loaded), these are the kernel in all PTX texts of the library,
+    /// each with the architecture of its text, and the library has nothing but PTX.
+    #[cfg(cudart_12_8)]
+    pub(crate) fn of_library(kernels: Vec<(i32, cuda_proof::Kernel)>) -> Self {
+        Self { slices: Slices::Loaded(kernels), ..Self::new(&[], "the library has no PTX of it") }
     }
 
     /// Declares the variables that the handle does not declare as written, by their names in PTX, and whether
@@ -98,7 +149,20 @@ impl KernelProof {
         self
     }
 
-    /// Refuses a launch unless it is proven to stay within its arguments.
+    /// Declares what the author of the kernel requires of its launches. It stands in for a proof.
+    ///
+    /// # Safety
+    /// A launch that meets all clauses accesses no bytes but those of its arguments, shared memory, the stack
+    /// and variables as [`Kernel::with_symbols`](super::Kernel::with_symbols) declares them, on every device
+    /// and with all attributes. It writes nothing through a pointer to `const`.
+    #[must_use]
+    pub const unsafe fn with_contract(mut self, contract: &'static [Clause]) -> Self {
+        self.contract = contract;
+        self
+    }
+
+    /// Refuses a launch unless it is proven to stay within its arguments. Adds the accesses of the bytes that
+    /// it reads and writes through pointers to `all`, which is empty.
     ///
     /// # Safety
     /// - `descriptions` are those of the kernel's parameters.
@@ -106,18 +170,19 @@ impl KernelProof {
     /// - `accesses` has the access of each argument.
     #[inline]
     #[track_caller]
-    pub(super) unsafe fn check(
-        &'static self,
+    pub(super) unsafe fn check<'a>(
+        &self,
         kernel: *const c_void,
         descriptions: &'static [Description],
         config: &LaunchConfig<'_>,
         target: Target<'_>,
         values: &[*mut c_void],
-        accesses: &[Option<Access<'_>>],
+        accesses: &[Option<Access<'a>>],
+        all: &mut AccessList<'a>,
     ) -> Result<()> {
         let values = Values { descriptions, values, accesses, target };
         // SAFETY: the caller has the same duties.
-        let checked = unsafe { self.check_values(kernel, config, &values) };
+        let checked = unsafe { self.check_values(kernel, config, &values, all) };
         // A match, because a closure would hide the caller.
         match checked {
             Ok(()) => Ok(()),
@@ -129,82 +194,179 @@ impl KernelProof {
     ///
     /// # Safety
     /// The duties of `check`.
-    unsafe fn check_values(
-        &'static self,
+    unsafe fn check_values<'a>(
+        &self,
         kernel: *const c_void,
         config: &LaunchConfig<'_>,
-        values: &Values<'_>,
+        values: &Values<'_, 'a>,
+        all: &mut AccessList<'a>,
     ) -> Result<()> {
         values.ensure_apart()?;
-        let variant = match self.devices.get().and_then(|all| all.get(values.target.device.ordinal())?.get())
-        {
-            Some(variant) => variant,
-            None => self.find(kernel, values)?,
-        };
-        let known = match &variant.0 {
-            Ok(known) => known,
-            Err(reason) => return Err(not_proven(values.target.kernel, reason)),
-        };
+        if !self.contract.is_empty() {
+            return self.check_contract(config, values, all);
+        }
+        let known = self.on_device(kernel, values)?;
         if values.target.stream.is_none() && known.asks_for_clusters {
             let reason = "it asks where its block is in its cluster, and a node keeps the clusters that \
                           other operations gave it";
             return Err(not_proven(values.target.kernel, reason));
         }
-        let cluster = config.clusters().or(known.cluster).unwrap_or(Dim3 { x: 1, y: 1, z: 1 });
-        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let (grid, block) = (config.grid, config.block);
-        let fixed = [
-            // The variant lives as long as the program, so its address is its name.
-            wide(ptr::from_ref(known).addr()),
-            pair(grid.x, grid.y),
-            pair(grid.z, block.x),
-            pair(block.y, block.z),
-            pair(cluster.x, cluster.y),
-            pair(cluster.z, u32::from(config.is_cooperative())),
-            wide(config.shared_bytes),
-        ];
-        let (mut few, mut many) = ([0; 16], Vec::new());
-        let count = fixed.len() + known.numbers.len();
-        let key = match few.get_mut(..count) {
-            Some(key) => key,
-            None => {
-                many.resize(count, 0);
-                many.as_mut_slice()
-            }
-        };
-        // SAFETY: the numbers lie within the parameters (`Known::new`), whose values are live and without
-        // padding (`CheckedParameter`).
-        let numbers = known.numbers.iter().map(|it| u64::from_le_bytes(unsafe { values.bytes(*it) }));
-        key.iter_mut().zip(fixed.into_iter().chain(numbers)).for_each(|(word, value)| *word = value);
-        let hash = key.iter().fold(0, |hash: u64, word| hash.rotate_left(7) ^ word).wrapping_mul(MIX);
-        let place = usize::try_from(hash >> 58).unwrap_or(0);
-        let fits = |verdict: &Verdict| verdict.fits(|parameter, offset| values.memory(parameter, offset));
+        let shape = known.shape(config);
+        let first = place_of(&shape[..1]);
+        // SAFETY: the caller has the same duties.
+        let is_same = |entry: &Entry| unsafe { known.is_of(&entry.key, &shape, values) };
         let cached = RECENT.try_with(|recent| {
             let recent = recent.try_borrow().ok()?;
-            let entry = recent.get(place)?.as_ref().filter(|entry| *entry.key == *key)?;
-            Some(fits(&entry.verdict))
+            let entry = recent.get(first)?.as_ref().filter(|entry| is_same(entry))?;
+            Some(entry.suffices(values, all))
         });
         if cached == Ok(Some(true)) {
             return Ok(());
         }
+        all.clear();
         // SAFETY: the caller has the same duties.
-        let entry = unsafe { known.entry(self, key, config, cluster, values) }?;
-        let all = values.all_memory();
-        let checked = entry.verdict.check(&all, values.target.parameter_names).map(|_| ());
+        unsafe { self.check_new(known, (config, &shape, first), values, all) }
+    }
+
+    /// Refuses a launch that does not meet the kernel's contract. Adds the accesses of all arguments.
+    #[inline(never)]
+    fn check_contract<'a>(
+        &self,
+        config: &LaunchConfig<'_>,
+        values: &Values<'_, 'a>,
+        all: &mut AccessList<'a>,
+    ) -> Result<()> {
+        let description = |parameter: usize| values.descriptions.get(parameter);
+        let value = |parameter: usize, bytes: usize| {
+            let is_whole =
+                bytes <= 8 && description(parameter).is_some_and(|it| it.bytes == bytes && it.has(0, bytes));
+            // SAFETY: the value has so many bytes. It is live, and they are initialised.
+            is_whole.then(|| unsafe { values.number((parameter, 0, bytes)) })
+        };
+        let given = Given {
+            config,
+            value: &value,
+            accesses: values.accesses,
+            element: &|parameter| description(parameter).map_or(1, |it| it.element),
+        };
+        let broken = given.broken(self.contract).or_else(|| {
+            let at = given.read_only(|parameter| description(parameter).is_some_and(|it| it.writes))?;
+            Some(format!(
+                "its contract lets it write {}, which it is to read only",
+                values.target.parameter_name(at)
+            ))
+        });
+        if let Some(reason) = broken {
+            return Err(not_proven(values.target.kernel, &reason));
+        }
+        let is_pointer = |at: usize| description(at).is_some_and(|it| !it.pointers.is_empty());
+        let pointers = values.accesses.iter().enumerate().filter(|(at, _)| is_pointer(*at));
+        all.extend(pointers.filter_map(|(_, access)| *access));
+        Ok(())
+    }
+
+    /// [`check`](Self::check) of a launch that is not the kernel's last one on this thread, or is refused.
+    ///
+    /// # Safety
+    /// The duties of `check`.
+    #[inline(never)]
+    unsafe fn check_new<'a>(
+        &self,
+        known: &Known,
+        (config, shape, first): (&LaunchConfig<'_>, &[u64; SHAPE], usize),
+        values: &Values<'_, 'a>,
+        all: &mut AccessList<'a>,
+    ) -> Result<()> {
+        // SAFETY: the caller has the same duties.
+        let key: SmallVec<[u64; 16]> = unsafe { known.key(shape, values) };
+        let place = place_of(&key);
+        let cached = RECENT.try_with(|recent| {
+            let recent = recent.try_borrow().ok()?;
+            let entry = recent.get(place)?.as_ref().filter(|entry| *entry.key == *key)?;
+            Some(entry.suffices(values, all))
+        });
+        if cached == Ok(Some(true)) {
+            return Ok(());
+        }
+        all.clear();
+        // SAFETY: the caller has the same duties.
+        let entry = unsafe { known.entry(self, &key, config, values) }?;
+        let memory = values.all_memory();
+        let refusal = match entry.verdict.check(&memory, values.target.parameter_names) {
+            Ok(_) if entry.suffices(values, all) => None,
+            // What the words of the check know, the numbers do.
+            Ok(_) => Some(not_proven(values.target.kernel, "its arguments differ from its handle")),
+            Err(refusal) => Some(refused(&refusal)),
+        };
         // While a thread ends it has no table, and does without.
         let _ = RECENT.try_with(|recent| {
-            if let Ok(mut recent) = recent.try_borrow_mut()
-                && let Some(place) = recent.get_mut(place)
-            {
-                *place = Some(entry);
+            if let Ok(mut recent) = recent.try_borrow_mut() {
+                for place in [first, place] {
+                    if let Some(place) = recent.get_mut(place) {
+                        *place = Some(Arc::clone(&entry));
+                    }
+                }
             }
         });
-        checked.map_err(|refusal| refused(&refusal))
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// Returns what a launch needs of each parameter.
+    ///
+    /// # Safety
+    /// The duties of [`check`](Self::check), without accesses.
+    pub(super) unsafe fn needs(
+        &self,
+        kernel: *const c_void,
+        descriptions: &'static [Description],
+        config: &LaunchConfig<'_>,
+        target: Target<'_>,
+        values: &[*mut c_void],
+    ) -> Result<Vec<Need>> {
+        let values = Values { descriptions, values, accesses: &[], target };
+        if !self.contract.is_empty() {
+            let reason = "its author has a contract in place of a proof, which states no ranges";
+            return Err(not_proven(target.kernel, reason));
+        }
+        let known = self.on_device(kernel, &values)?;
+        // SAFETY: the caller has the same duties.
+        let key = unsafe { known.key(&known.shape(config), &values) };
+        // SAFETY: as above.
+        let entry = unsafe { known.entry(self, &key, config, &values) }?;
+        // Memory without an end: what is refused now, is refused for all memory.
+        let endless = |memory| Memory { address: 0, bytes: u64::MAX, is_writable: true, ..memory };
+        let memory: Vec<_> = values.all_memory().into_iter().map(endless).collect();
+        let needs = entry.verdict.check(&memory, target.parameter_names).map_err(|it| refused(&it))?;
+        let of_parameter = |parameter| {
+            let need = needs.iter().find(|need| need.parameter == parameter);
+            let range = |bytes: Option<&Bytes>| {
+                let end = |end: i64| usize::try_from(end).unwrap_or(0);
+                bytes.map_or(0..0, |bytes| end(bytes.low)..end(bytes.high))
+            };
+            Need {
+                name: target.parameter_name(parameter),
+                read: range(need.and_then(|need| need.reads.as_ref())),
+                written: range(need.and_then(|need| need.writes.as_ref())),
+                align: need.and_then(|need| usize::try_from(need.align).ok()).unwrap_or(1),
+            }
+        };
+        Ok((0..descriptions.len()).map(of_parameter).collect())
+    }
+
+    /// Returns what is known of the kernel's code on the device of a launch.
+    #[inline]
+    fn on_device(&self, kernel: *const c_void, values: &Values<'_, '_>) -> Result<&Known> {
+        let device = values.target.device.ordinal();
+        let variant = match self.devices.get().and_then(|all| all.get(device)?.get()) {
+            Some(variant) => variant,
+            None => self.find(kernel, values)?,
+        };
+        variant.0.as_ref().map_err(|reason| not_proven(values.target.kernel, reason))
     }
 
     /// Finds out which PTX the device's code comes from.
     #[cold]
-    fn find(&'static self, kernel: *const c_void, values: &Values<'_>) -> Result<&'static Variant> {
+    fn find(&self, kernel: *const c_void, values: &Values<'_, '_>) -> Result<&Variant> {
         // The questions to the runtime, not allowed in a host function.
         stream::ensure_idle(API)?;
         let device = values.target.device;
@@ -230,25 +392,44 @@ impl KernelProof {
         &self,
         architecture: i32,
         cluster: Option<Dim3>,
-        values: &Values<'_>,
+        values: &Values<'_, '_>,
     ) -> std::result::Result<Known, String> {
-        if self.slices.is_empty() {
-            return Err(self.reason.to_owned());
-        }
-        let slice = self.slices.iter().find(|(own, _)| *own == architecture);
-        let (_, slice) = slice.ok_or_else(|| {
+        let unknown = |who: &str| {
             format!(
-                "the code on this device comes from PTX of compute_{architecture}, which the build has not \
-                 seen, or has several of"
+                "the code on this device comes from PTX of compute_{architecture}, which {who} has not seen, \
+                 or has several of"
             )
-        })?;
-        let kernel = cuda_proof::Kernel::from_bytes(slice).map_err(|error| error.to_string())?;
+        };
+        let kernel = match &self.slices {
+            Slices::Built([]) => return Err(self.reason.to_owned()),
+            Slices::Loaded(kernels) if kernels.is_empty() => return Err(self.reason.to_owned()),
+            Slices::Built(slices) => {
+                let slice = slices.iter().find(|(own, _)| *own == architecture);
+                let (_, slice) = slice.ok_or_else(|| unknown("the build"))?;
+                cuda_proof::Kernel::from_bytes(slice).map_err(|error| error.to_string())?
+            }
+            Slices::Loaded(kernels) => {
+                let mut found = kernels.iter().filter(|(own, _)| *own == architecture);
+                let (Some((_, kernel)), None) = (found.next(), found.next()) else {
+                    return Err(unknown("the library"));
+                };
+                kernel.clone()
+            }
+        };
         Known::new(kernel, cluster, values.descriptions)
     }
 }
 
-/// A factor that spreads differences over the high bits.
-const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The words of a key that name the kernel and the shape of the launch.
+const SHAPE: usize = 7;
+
+/// Returns the place of a key in the cache of a thread.
+#[inline]
+fn place_of(key: &[u64]) -> usize {
+    // The factor spreads differences over the high bits.
+    let hash = key.iter().fold(0, |hash: u64, word| hash.rotate_left(7) ^ word);
+    usize::try_from(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58).unwrap_or(0)
+}
 
 impl Known {
     fn new(
@@ -259,6 +440,12 @@ impl Known {
         let own = descriptions.iter().map(|it| wide(it.bytes));
         if !kernel.parameters().iter().map(|it| it.bytes).eq(own) {
             return Err("its compiled code has other parameters than its handle".to_owned());
+        }
+        let is_handle = |&(parameter, is_surface): &(usize, bool)| {
+            descriptions.get(parameter).is_some_and(|it| it.handle == Some(is_surface))
+        };
+        if !kernel.handles().iter().all(is_handle) {
+            return Err("it uses a number as the handle of a texture or a surface".to_owned());
         }
         let mut numbers = Vec::new();
         for (parameter, offset, bytes) in kernel.key() {
@@ -273,13 +460,68 @@ impl Known {
             else {
                 return Err("its code reads beyond its parameters".to_owned());
             };
+            if !description.is_some_and(|it| it.has(start, end)) {
+                return Err("an address depends on bytes between the fields of a struct".to_owned());
+            }
             // A word of the key has eight bytes.
             for start in (start..end).step_by(8) {
                 numbers.push((parameter, start, (end - start).min(8)));
             }
         }
         let asks_for_clusters = kernel.asks_for_clusters();
-        Ok(Self { kernel, numbers, cluster, asks_for_clusters, verdicts: Mutex::default() })
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { id, kernel, numbers, cluster, asks_for_clusters, verdicts: Mutex::default() })
+    }
+
+    /// Returns the kernel and the shape of a launch, with which its key begins.
+    #[inline]
+    fn shape(&self, config: &LaunchConfig<'_>) -> [u64; SHAPE] {
+        let (grid, block, cluster) = (config.grid, config.block, self.cluster_of(config));
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        [
+            self.id,
+            pair(grid.x, grid.y),
+            pair(grid.z, block.x),
+            pair(block.y, block.z),
+            pair(cluster.x, cluster.y),
+            pair(cluster.z, u32::from(config.is_cooperative())),
+            wide(config.shared_bytes),
+        ]
+    }
+
+    /// Returns the key of a launch: its shape, and the numbers that the verdict depends on.
+    ///
+    /// # Safety
+    /// The duties of [`KernelProof::check`].
+    unsafe fn key(&self, shape: &[u64; SHAPE], values: &Values<'_, '_>) -> SmallVec<[u64; 16]> {
+        let mut key = SmallVec::from_slice(shape);
+        // SAFETY: the numbers lie within fields of the parameters (`Known::new`), whose values are live.
+        key.extend(self.numbers.iter().map(|it| unsafe { values.number(*it) }));
+        key
+    }
+
+    /// Returns whether the key is that of a launch, without making one.
+    ///
+    /// # Safety
+    /// The duties of [`KernelProof::check`].
+    #[inline]
+    unsafe fn is_of(&self, key: &[u64], shape: &[u64; SHAPE], values: &Values<'_, '_>) -> bool {
+        let Some((own, numbers)) = key.split_first_chunk::<SHAPE>() else { return false };
+        let difference = own.iter().zip(shape).fold(0, |sum, (one, other)| sum | (one ^ other));
+        // A key that begins so is of this kernel, and has as many numbers.
+        difference == 0
+            && self.numbers.iter().zip(numbers).all(|(it, own)| {
+                // SAFETY: as in `key`.
+                let value = unsafe { values.number(*it) };
+                value == *own
+            })
+    }
+
+    /// Returns the clusters of a launch.
+    #[inline]
+    fn cluster_of(&self, config: &LaunchConfig<'_>) -> Dim3 {
+        config.clusters().or(self.cluster).unwrap_or(Dim3 { x: 1, y: 1, z: 1 })
     }
 
     /// Returns the verdict on a launch, which is proven now unless it is in the cache of the kernel.
@@ -292,8 +534,7 @@ impl Known {
         proof: &KernelProof,
         key: &[u64],
         config: &LaunchConfig<'_>,
-        cluster: Dim3,
-        values: &Values<'_>,
+        values: &Values<'_, '_>,
     ) -> Result<Arc<Entry>> {
         let same = |entry: &&Arc<Entry>| *entry.key == *key;
         if let Some(entry) = lock(&self.verdicts).entries.iter().find(same) {
@@ -307,10 +548,11 @@ impl Known {
             let mut bytes = vec![0; description.bytes];
             let is_pointer =
                 |at: usize| description.pointers.iter().any(|it| (*it..*it + 8).contains(&wide(at)));
-            for (offset, byte) in bytes.iter_mut().enumerate().filter(|(offset, _)| !is_pointer(*offset)) {
-                // SAFETY: the byte lies within the value, which is live and without padding.
-                let [value, ..] = unsafe { values.bytes((at, offset, 1)) };
-                *byte = value;
+            let is_known = |at: usize| !is_pointer(at) && description.has(at, at + 1);
+            for (offset, byte) in bytes.iter_mut().enumerate().filter(|(offset, _)| is_known(*offset)) {
+                // SAFETY: the byte lies within a field of the value, which is live.
+                let value = unsafe { values.number((at, offset, 1)) };
+                *byte = u8::try_from(value).unwrap_or(0);
             }
             bytes
         });
@@ -323,16 +565,22 @@ impl Known {
             &Launch {
                 grid: config.grid.into(),
                 block: config.block.into(),
-                cluster: cluster.into(),
+                cluster: self.cluster_of(config).into(),
                 is_cooperative: config.is_cooperative(),
                 shared,
                 arguments: &arguments,
             },
         );
-        if let Some(refusal) = undeclared(&verdict, proof.variables, self.kernel.name()) {
+        if let Some(refusal) = undeclared(&verdict, proof, self.kernel.name()) {
             verdict = Verdict::Refused(refusal);
         }
-        let entry = Arc::new(Entry { key: key.into(), verdict });
+        let parts = match &verdict {
+            Verdict::Proven(proof) => {
+                proof.needs().iter().map(|need| Part::of(need, values.descriptions)).collect()
+            }
+            Verdict::Refused(_) => None,
+        };
+        let entry = Arc::new(Entry { key: key.into(), verdict, parts });
         let mut cached = lock(&self.verdicts);
         let next = cached.next;
         cached.next = (next + 1) % CACHED;
@@ -344,9 +592,80 @@ impl Known {
     }
 }
 
+impl Part {
+    /// Returns what a launch needs of an argument, unless it needs bytes before it.
+    fn of(need: &cuda_proof::Need, descriptions: &[Description]) -> Option<Self> {
+        let first = descriptions.get(need.parameter)?.pointers.first()?;
+        let range = |bytes: &Option<Bytes>| {
+            let Some(bytes) = bytes else { return Some(0..0) };
+            Some(usize::try_from(bytes.low).ok()?..usize::try_from(bytes.high).ok()?)
+        };
+        let (mut read, mut written) = (range(&need.reads)?, range(&need.writes)?);
+        if read.start < written.end && written.start < read.end {
+            written = written.start.min(read.start)..written.end.max(read.end);
+            read = 0..0;
+        }
+        Some(Self {
+            parameter: need.parameter,
+            offset: usize::try_from(need.offset).ok().filter(|_| need.offset == *first)?,
+            misaligned: u64::from(need.align).saturating_sub(1),
+            written,
+            read,
+        })
+    }
+}
+
+impl Entry {
+    /// Adds the accesses to the bytes that the launch needs. Returns false, with some of them added, if an
+    /// argument lacks any.
+    ///
+    /// An argument counts as a whole if more than half of it is needed: for the tracker, a whole allocation
+    /// is one atomic step, and its parts are entries of a list.
+    #[inline]
+    fn suffices<'a>(&self, values: &Values<'_, 'a>, all: &mut AccessList<'a>) -> bool {
+        let Some(parts) = &self.parts else { return false };
+        for Part { parameter, offset, misaligned, written, read } in parts {
+            let Some(Some(access)) = values.accesses.get(*parameter) else { return false };
+            // SAFETY: a pointer has eight bytes there (`CheckedParameter`).
+            let address = unsafe { values.number((*parameter, *offset, 8)) };
+            let range = access.range();
+            let bytes = range.end.saturating_sub(range.start);
+            let is_writable = written.is_empty() || access.mode() == Mode::Write;
+            if address & misaligned != 0 || written.end > bytes || read.end > bytes || !is_writable {
+                return false;
+            }
+            let mode = if written.is_empty() { Mode::Read } else { Mode::Write };
+            // Disjoint parts of the same bytes: the sum does not overflow.
+            if written.len() + read.len() > bytes / 2 {
+                all.push(access.part(0..bytes, mode));
+                continue;
+            }
+            if !written.is_empty() {
+                all.push(access.part(written.clone(), Mode::Write));
+            }
+            if !read.is_empty() {
+                all.push(access.part(read.clone(), Mode::Read));
+            }
+        }
+        true
+    }
+}
+
 /// Returns the refusal of an access to a variable that the handle does not declare.
-fn undeclared(verdict: &Verdict, variables: &[(&str, bool)], kernel: &str) -> Option<Refusal> {
+fn undeclared(verdict: &Verdict, own: &KernelProof, kernel: &str) -> Option<Refusal> {
     let Verdict::Proven(proof) = verdict else { return None };
+    let refusal = |reason| Some(Refusal { kernel: kernel.to_owned(), place: None, is_certain: true, reason });
+    let variables = match &own.slices {
+        Slices::Built(_) => own.variables,
+        // A buffer of the variable may be in use.
+        Slices::Loaded(_) => {
+            let (name, _) = proof.variables().next()?;
+            return refusal(format!(
+                "uses the variable {name} of its library: get it by `Library::kernel`, and name the variable \
+                 by `using`"
+            ));
+        }
+    };
     let (name, is_written) = proof.variables().find(|(name, is_written)| {
         variables.iter().any(|(own, is_read)| own == name && (*is_written || !is_read))
     })?;
@@ -355,56 +674,41 @@ fn undeclared(verdict: &Verdict, variables: &[(&str, bool)], kernel: &str) -> Op
         "{uses} the variable {name}, which its comment does not say: add it to the line `@{word}` above the \
          kernel"
     );
-    Some(Refusal { kernel: kernel.to_owned(), place: None, is_certain: true, reason })
+    refusal(reason)
 }
 
 /// The values and the memory of a launch.
-struct Values<'a> {
+struct Values<'v, 'a> {
     descriptions: &'static [Description],
-    values: &'a [*mut c_void],
-    accesses: &'a [Option<Access<'a>>],
-    target: Target<'a>,
+    values: &'v [*mut c_void],
+    accesses: &'v [Option<Access<'a>>],
+    target: Target<'v>,
 }
 
-impl Values<'_> {
-    /// Returns up to eight bytes of a value: parameter, offset, bytes.
+impl Values<'_, '_> {
+    /// Returns up to eight bytes of a value as a number: parameter, offset, bytes.
     ///
     /// # Safety
     /// They lie within the value of that parameter, which is live, and are initialised.
     #[inline]
-    unsafe fn bytes(&self, (parameter, offset, count): (usize, usize, usize)) -> [u8; 8] {
-        let mut bytes = [0; 8];
-        let Some(value) = self.values.get(parameter) else { return bytes };
+    unsafe fn number(&self, (parameter, offset, count): (usize, usize, usize)) -> u64 {
+        let Some(value) = self.values.get(parameter) else { return 0 };
         // SAFETY: the caller guarantees that the bytes lie within the value.
         let from = unsafe { value.cast::<u8>().add(offset) };
-        // Copies of lengths that the compiler knows are moves, not calls.
+        // Lengths that the compiler knows are one load. The value was just stored: a load of another length
+        // waits for that.
         match count {
             // SAFETY: the caller guarantees that eight bytes are there.
-            8 => bytes = unsafe { from.cast::<[u8; 8]>().read() },
-            4 => {
-                // SAFETY: the caller guarantees that four bytes are there.
-                let [a, b, c, d] = unsafe { from.cast::<[u8; 4]>().read() };
-                bytes = [a, b, c, d, 0, 0, 0, 0];
+            8 => u64::from_le_bytes(unsafe { from.cast::<[u8; 8]>().read() }),
+            // SAFETY: the caller guarantees that four bytes are there.
+            4 => u32::from_le_bytes(unsafe { from.cast::<[u8; 4]>().read() }).into(),
+            _ => {
+                let mut bytes = [0; 8];
+                // SAFETY: the caller guarantees that the bytes are there. The array takes eight.
+                unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), count.min(8)) };
+                u64::from_le_bytes(bytes)
             }
-            // SAFETY: the caller guarantees that so many bytes are there. At most eight go into the array.
-            _ => unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), count.min(8)) },
         }
-        bytes
-    }
-
-    /// Returns the address and the bytes behind the pointer of a parameter, and whether they may be written.
-    #[inline]
-    fn memory(&self, parameter: usize, offset: u64) -> Option<(u64, u64, bool)> {
-        let first = self.descriptions.get(parameter)?.pointers.first()?;
-        if *first != offset {
-            return None;
-        }
-        let at = usize::try_from(offset).ok()?;
-        // SAFETY: a pointer has eight bytes there (`CheckedParameter`).
-        let address = u64::from_le_bytes(unsafe { self.bytes((parameter, at, 8)) });
-        let Some(access) = self.accesses.get(parameter)?.as_ref() else { return Some((address, 0, false)) };
-        let range = access.range();
-        Some((address, wide(range.end.saturating_sub(range.start)), access.mode() == Mode::Write))
     }
 
     /// Returns the memory behind all pointers, for the words of a refusal.
@@ -414,10 +718,20 @@ impl Values<'_> {
         described
             .filter_map(|(parameter, description)| {
                 let offset = *description.pointers.first()?;
-                let (address, bytes, is_writable) = self.memory(parameter, offset)?;
-                let name = self.target.parameter_name(parameter);
-                let element = wide(description.element);
-                Some(Memory { parameter, offset, name, address, bytes, element, is_writable })
+                let at = usize::try_from(offset).ok()?;
+                // SAFETY: a pointer has eight bytes there (`CheckedParameter`).
+                let address = unsafe { self.number((parameter, at, 8)) };
+                let access = self.accesses.get(parameter).and_then(Option::as_ref);
+                let range = access.map_or(0..0, Access::range);
+                Some(Memory {
+                    parameter,
+                    offset,
+                    name: self.target.parameter_name(parameter),
+                    address,
+                    bytes: wide(range.end.saturating_sub(range.start)),
+                    element: wide(description.element),
+                    is_writable: access.is_some_and(|access| access.mode() == Mode::Write),
+                })
             })
             .collect()
     }

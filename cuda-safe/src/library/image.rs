@@ -74,6 +74,59 @@ fn begins_as_ptx(text: &[u8]) -> bool {
     }
 }
 
+/// Returns the PTX texts of code that was loaded, if it has nothing else, and if each sign of them means the
+/// same to the driver's compiler and to a proof.
+pub(super) fn texts(code: &[u8]) -> core::result::Result<Vec<&str>, &'static str> {
+    let texts = if code.is_empty() {
+        return Err("it was loaded from a file: load the contents of the file by `from_ptx`");
+    } else if code.starts_with(ELF) {
+        return Err("it is machine code, without PTX");
+    } else if code.starts_with(&FATBIN) {
+        entries(code)?
+    } else {
+        vec![code]
+    };
+    texts.into_iter().map(plain).collect()
+}
+
+/// Returns the text of PTX without the zero bytes behind it.
+fn plain(bytes: &[u8]) -> core::result::Result<&str, &'static str> {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let text = bytes.get(..end).and_then(|text| str::from_utf8(text).ok());
+    let text = text.ok_or("its PTX is no text")?;
+    // Where a comment ends must be no question.
+    let is_plain = |sign: char| matches!(sign, ' '..='~' | '\n' | '\t') && sign != '\\';
+    if text.replace("\r\n", "\n").chars().all(is_plain) {
+        Ok(text)
+    } else {
+        Err("its PTX has signs that nvcc and NVRTC do not write")
+    }
+}
+
+/// Returns the PTX in a fatbinary.
+fn entries(code: &[u8]) -> core::result::Result<Vec<&[u8]>, &'static str> {
+    const PTX: usize = 1;
+    const PACKED: usize = 0xA000;
+    let cut = "its fatbinary is cut short or damaged";
+    let end = fatbin(code).ok_or(cut)?;
+    let (mut at, mut texts) = (number(code, 6, 2).ok_or(cut)?, Vec::new());
+    while at < end {
+        let entry = code.get(at..end).ok_or(cut)?;
+        let field = |at, size| number(entry, at, size).ok_or(cut);
+        let (header, bytes) = (field(4, 4)?, field(8, 4)?);
+        let total = header.checked_add(bytes).ok_or(cut)?;
+        if field(0, 2)? != PTX {
+            return Err("its fatbinary has more than PTX, and machine code may come from other PTX");
+        }
+        if field(40, 8)? & PACKED != 0 {
+            return Err("its PTX is compressed: nvcc's option `--no-compress` leaves it as it is");
+        }
+        texts.push(entry.get(header..total).filter(|_| header >= 48).ok_or(cut)?);
+        at = at.checked_add(total).ok_or(cut)?;
+    }
+    Ok(texts)
+}
+
 /// Returns the number of bytes that a fatbinary's header claims.
 fn fatbin(bytes: &[u8]) -> Option<usize> {
     number(bytes, 6, 2)?.checked_add(number(bytes, 8, 8)?)

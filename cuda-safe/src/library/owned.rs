@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
+use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,13 +17,15 @@ use bytemuck::AnyBitPattern;
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, Error, ErrorKind, OrRefused, Result, ensure, quietly};
 use crate::hazard::RetainedAccesses;
-use crate::launch::{Kernel, Parameters};
+use crate::launch::{Checked, CheckedParameters, Kernel, KernelProof, Parameters};
 use crate::lock::lock;
 use crate::memory::{
     Destroy, DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, UsedHandle, retain, size,
 };
 use crate::stream::relax;
 use crate::{check, stream, sys};
+
+use super::image;
 
 /// Code that was loaded at run time. It is unloaded when the last owner of the library, or of any of its
 /// parts, is dropped.
@@ -275,6 +278,79 @@ impl Library {
         let kernel: Kernel<P> = unsafe { Kernel::from_code(lasting(name), raw.cast_const().cast(), held) };
         self.fits(&kernel).map_err(|error| self.named("kernel", name, error))?;
         Ok(kernel)
+    }
+
+    /// Returns a kernel by its name in the code, as [`kernel`](Self::kernel) does, with safe launches: each
+    /// is proven from the library's PTX. The library was loaded as PTX text, or as a fatbinary with nothing
+    /// but PTX that is not compressed.
+    ///
+    /// Nothing has to be promised. A type `P` that differs from the kernel's own gives a refusal or wrong
+    /// numbers. A launch that uses a variable of the library is refused.
+    ///
+    /// Stands for [`cudaLibraryGetKernel`](sys::cudaLibraryGetKernel).
+    ///
+    /// # Errors
+    /// - `Proof` if nothing can be proven of the library, with the reason.
+    /// - Those of [`kernel`](Self::kernel).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::launch::Checked;
+    /// use cuda_safe::library::Library;
+    /// use cuda_safe::{DeviceBuffer, Stream, launch};
+    ///
+    /// # const PTX: &str = "
+    /// # .version 8.0
+    /// # .target sm_70
+    /// # .address_size 64
+    /// # .visible .entry double_it(.param .u64 data)
+    /// # {
+    /// #     .reg .b32 %r<3>;
+    /// #     .reg .b64 %rd<4>;
+    /// #     ld.param.u64 %rd1, [data];
+    /// #     mov.u32 %r1, %tid.x;
+    /// #     mul.wide.u32 %rd2, %r1, 4;
+    /// #     add.s64 %rd3, %rd1, %rd2;
+    /// #     ld.global.u32 %r2, [%rd3];
+    /// #     add.u32 %r2, %r2, %r2;
+    /// #     st.global.u32 [%rd3], %r2;
+    /// #     ret;
+    /// # }";
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let library = Library::from_ptx(PTX)?; // NVRTC's, for example
+    /// let double_it: Checked<(*mut u32,)> = library.checked_kernel("double_it")?;
+    /// let (stream, mut data) = (Stream::new()?, DeviceBuffer::from_slice(&[1, 2, 3])?);
+    /// launch!(double_it<<<1, 3, 0, &stream>>>(&mut data))?;
+    /// assert_eq!(data.to_vec()?, [2, 4, 6]);
+    /// assert!(launch!(double_it<<<1, 4, 0, &stream>>>(&mut data)).is_err(), "there is no fourth element");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLibraryGetKernel")]
+    #[track_caller]
+    pub fn checked_kernel<P: CheckedParameters>(&self, name: &str) -> Result<Checked<P>> {
+        const API: &str = "Library::checked_kernel";
+        // SAFETY: a wrong type of a parameter matters to launches alone. One that is proven is proven with
+        // the bytes that are passed, and may use no variables. Of others the caller makes sure.
+        let kernel = unsafe { self.kernel::<P>(name) }?;
+        let call_site = Location::caller();
+        let refused = |reason: &str| {
+            let text = format!("cannot prove {name}: {reason}");
+            Error::refused(API, Detail::new(ErrorKind::Proof, text)).at(call_site)
+        };
+        let code = self.lent().map_or(&[][..], |lent| &lent.code);
+        let mut found = Vec::new();
+        for text in image::texts(code).map_err(refused)? {
+            let kernels = cuda_proof::kernels(text).map_err(|error| refused(&error.to_string()))?;
+            let architecture = cuda_proof::architecture(text);
+            let architecture = architecture.ok_or_else(|| refused("its PTX names no architecture"))?;
+            found.extend(
+                kernels.into_iter().filter(|kernel| kernel.name() == name).map(|it| (architecture, it)),
+            );
+        }
+        // SAFETY: the library has these texts only, and the driver makes the kernel of one of them. No option
+        // of a library changes what PTX means.
+        Ok(unsafe { Checked::loaded(kernel, KernelProof::of_library(found)) })
     }
 
     /// Refuses a type whose parameters differ from the kernel's.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::allocation::{Allocation, Allocator};
+use super::allocation::{Span, mapped_pointer};
 use super::guard::{HostMut, HostRef};
 use super::memory_type::{HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pinned};
 use super::retain::retained;
 use super::size;
-use super::span::{Span, mapped_pointer};
 use crate::device::Device;
 use crate::error::{ErrorWith, Result};
 use crate::hazard::{Access, Mode};
@@ -219,6 +219,13 @@ impl<T, M: MemoryType> Buffer<T, M> {
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_> {
         self.span().access(Mode::Write)
+    }
+
+    /// Returns whether a graph, a texture or a surface retains the memory, too, so that work may use it
+    /// without a borrow of this buffer.
+    #[must_use]
+    pub fn is_retained(&self) -> bool {
+        Arc::strong_count(&self.allocation) > 1
     }
 
     /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::allocation::Allocation;
+use super::allocation::{Span, mapped_pointer};
 use super::pinned::PinnedFlags;
-use super::span::{Span, mapped_pointer};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};

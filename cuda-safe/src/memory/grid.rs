@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::ops::{Range, RangeBounds};
 
 use super::allocation::Allocation;
+use super::allocation::Span;
 use super::size::{self, RowLayout};
-use super::span::Span;
 use crate::error::{Detail, OrRefused, Result, ensure};
 
 /// Rows of `T` in layers, always within `base`.
@@ -261,7 +261,7 @@ impl<'a, T> Grid<'a, T> {
 #[cfg(test)]
 mod tests {
     use super::super::allocation::Allocation;
-    use super::super::span::Span;
+    use super::super::allocation::Span;
     use super::{Apart, Grid};
 
     #[test]

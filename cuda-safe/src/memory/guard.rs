@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::{ptr, slice};
 
-use super::span::Span;
+use super::allocation::Span;
 use crate::error::Result;
 use crate::hazard::Mode;
 use crate::stream;

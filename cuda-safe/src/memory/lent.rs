@@ -6,12 +6,12 @@ use std::{ptr, slice};
 
 use bytemuck::AnyBitPattern;
 
+use super::allocation::{Span, kernel_pointer};
 use super::buffer::{Buffer, Slice, SliceMut};
 use super::guard::Loan;
 use super::memory_type::sealed::{SealedMemory as _, Tag};
 use super::memory_type::{HostMemoryType, MemoryType, Pinned};
 use super::registered::{Registered, Stable, StableMut};
-use super::span::{Span, kernel_pointer};
 use crate::error::{Error, Result};
 use crate::hazard::Mode;
 use crate::stream::{Accesses, CallArgument, HostFnArgument};

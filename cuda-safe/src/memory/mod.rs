@@ -25,6 +25,7 @@
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
 
 pub(crate) mod allocation;
+mod arena;
 pub(crate) mod array;
 mod buffer;
 mod device;
@@ -49,7 +50,6 @@ pub(crate) mod pool;
 mod registered;
 mod retain;
 pub(crate) mod size;
-pub(crate) mod span;
 
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
@@ -57,6 +57,7 @@ pub(crate) use handle::{Destroy, UsedHandle};
 pub(crate) use ipc::sent_bytes;
 pub(crate) use retain::{Retainable, retain, retainable, retained};
 
+pub use arena::Arena;
 pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,
     MemoryRequirements, MipmappedArray, Nv12Array, SparseProperties, UnmappedArray,

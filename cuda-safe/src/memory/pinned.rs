@@ -9,6 +9,7 @@ use std::fmt;
 use bitflags::bitflags;
 use bytemuck::AnyBitPattern;
 
+use super::allocation::Span;
 use super::allocation::{Allocation, Allocator};
 use super::buffer::{Buffer, Slice, SliceMut};
 use super::guard::Loan;
@@ -16,7 +17,6 @@ use super::guard::Loan;
 use super::large_pages;
 use super::memory_type::{Pinned, WriteCombined};
 use super::size;
-use super::span::Span;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Detail, ErrorWith, Result, ensure, ensure_callable};

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use bytemuck::AnyBitPattern;
 
 use super::allocation::Allocation;
+use super::allocation::Span;
 use super::grid::Grid;
 use super::memory_type::OnDevice;
 use super::plane::{Plane, PlaneMut, Volume, VolumeMut};
 use super::retain::retained;
 use super::size;
-use super::span::Span;
 use crate::device::Device;
 use crate::error::{AtCaller as _, Detail, OrRefused, Result};
 use crate::hazard::{Access, Mode};

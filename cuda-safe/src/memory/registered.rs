@@ -10,11 +10,11 @@ use bitflags::bitflags;
 use bytemuck::AnyBitPattern;
 
 use super::allocation::Allocation;
+use super::allocation::Span;
 use super::buffer::{PinnedSlice, PinnedSliceMut};
 use super::guard::{HostMut, HostRef};
 use super::retain::retained;
 use super::size;
-use super::span::Span;
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorWith, Result};
 use crate::sys;

@@ -35,7 +35,7 @@ impl HiddenStream {
     /// The stream is being captured, or about to be.
     #[track_caller]
     pub(crate) unsafe fn into_branch(self, recorder: &Recorder) -> Result<StreamRef<'_>> {
-        let (raw, timeline) = (self.as_raw(), self.0.as_stream().timeline());
+        let (raw, timeline) = (self.as_raw(), self.0.as_stream().timeline);
         // SAFETY: the caller guarantees it. The owner is given with the handle.
         unsafe { recorder.add_branch(timeline, raw, Box::new(self)) }?;
         Ok(StreamRef::new(raw, timeline))
@@ -66,11 +66,11 @@ impl Recorder {
     pub(crate) fn fork(&self, stream: StreamRef<'_>) -> Result<StreamRef<'_>> {
         let api = "Capture::fork";
         busy::ensure_idle(api)?;
-        let mark = self.mark_of(api, stream.timeline())?;
+        let mark = self.mark_of(api, stream.timeline)?;
         let hidden = HiddenStream::new(self.device(), self.priority())?;
         // SAFETY: the wait below makes it part of the capture.
         let side = unsafe { hidden.into_branch(self) }?;
-        self.wait(api, side.timeline(), &mark)?;
+        self.wait(api, side.timeline, &mark)?;
         Ok(side)
     }
 
@@ -79,8 +79,8 @@ impl Recorder {
     pub(crate) fn join(&self, stream: StreamRef<'_>, side: StreamRef<'_>) -> Result<()> {
         let api = "Capture::join";
         busy::ensure_idle(api)?;
-        let mark = self.mark_of(api, side.timeline())?;
-        self.wait(api, stream.timeline(), &mark)
+        let mark = self.mark_of(api, side.timeline)?;
+        self.wait(api, stream.timeline, &mark)
     }
 
     /// Makes a stream wait for an event that was recorded in the capture. A stream that is not part of the
@@ -89,7 +89,7 @@ impl Recorder {
     pub(super) fn wait_for(&self, api: &'static str, stream: StreamRef<'_>, event: u64) -> Result<()> {
         busy::ensure_idle(api)?;
         let mark = self.recorded(api, event)?;
-        let name: &Timeline = stream.timeline();
+        let name: &Timeline = stream.timeline;
         if self.raw_of(name).is_none() {
             if name.kind == Kind::Legacy {
                 return Err(Error::refused(api, Detail::OUTSIDE_CAPTURE));

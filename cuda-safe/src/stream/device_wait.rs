@@ -151,7 +151,7 @@ mod tests {
                     memset_async(&mut buffer, n, stream).unwrap();
                     memcpy_async(out, &buffer, stream).unwrap();
                     device.synchronize().unwrap();
-                    assert!(stream.as_stream().timeline().is_drained());
+                    assert!(stream.as_stream().timeline.is_drained());
                     assert_eq!(out.host().unwrap()[..], [n; 64]);
                 }
                 assert!(wait_device(device).unwrap_err().is_refused());

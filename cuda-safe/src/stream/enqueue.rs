@@ -15,18 +15,17 @@
 
 use std::panic::Location;
 
-use cuda_hazard::{Hazard, Operation, Refusal, SubmittedSnapshot, WaitTarget};
+use cuda_hazard::{Hazard, Kind, Operation, Refusal, SubmittedSnapshot, WaitTarget};
 
 use super::pool;
 use super::port::Runtime;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
-use crate::busy;
-use crate::callback::{self, Entered};
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::{Access, AccessHistory};
-use crate::sys;
+use crate::thread_state::{Entered, enter_operation, is_capturing};
+use crate::{busy, sys};
 
 /// An operation between begin and commit: the tracker has entered it, and the caller is about to make
 /// the runtime's call.
@@ -170,11 +169,14 @@ impl StreamRef<'_> {
         operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
     ) -> Result<StreamSubmission> {
-        let entered = busy::begin("enqueue", call_site)?;
-        if self.is_plain() {
+        let Some(entered) = enter_operation() else {
+            return Err(busy::refused("enqueue").at(call_site));
+        };
+        // The handle denotes the same stream on every thread and device, and no hidden one.
+        if !is_capturing() && matches!(self.timeline.kind, Kind::Blocking | Kind::NonBlocking) {
             // SAFETY: the caller has these duties and more. The timeline belongs to the tracker of this
             // process, the only one that knows its access histories.
-            if let Some(state) = unsafe { TRACKER.begin_fast(self.timeline(), operation) } {
+            if let Some(state) = unsafe { TRACKER.begin_fast(self.timeline, operation) } {
                 return Ok(StreamSubmission { state: Some(state), _entered: entered, _current: None });
             }
         }
@@ -195,7 +197,7 @@ impl StreamRef<'_> {
         call_site: &'static Location<'static>,
     ) -> Result<StreamSubmission> {
         if let Some(recorder) = self.recorder() {
-            let noted = recorder.note(self.timeline(), operation, call_site);
+            let noted = recorder.note(self.timeline, operation, call_site);
             noted.map_err(|error| error.at(call_site))?;
             // If the runtime refuses a launch because of the current device, that may invalidate the
             // capture.
@@ -203,7 +205,7 @@ impl StreamRef<'_> {
             return Ok(StreamSubmission { state: None, _entered: entered, _current: Some(current) });
         }
         let current = self.switch().map_err(|error| error.at(call_site))?;
-        let (timeline, port) = (self.timeline(), Runtime::new(self.as_raw()));
+        let (timeline, port) = (self.timeline, Runtime::new(self.as_raw()));
         let fast = match current {
             // `begin` has tried it.
             None => None,
@@ -239,7 +241,7 @@ pub(crate) unsafe fn enqueue_free(
     device: Device,
     free: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
 ) -> Option<sys::cudaError_t> {
-    let _entered = callback::enter_operation()?;
+    let _entered = enter_operation()?;
     // SAFETY: the caller has these duties. An operation borrows the memory's owner from begin to commit.
     let (submission, target) = unsafe { TRACKER.begin_free(history, device.as_raw()) }?;
     // The target stays locked over the call. A handle that is captured, or that its owner gives up, leaves

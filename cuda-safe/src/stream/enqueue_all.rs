@@ -77,7 +77,7 @@ pub unsafe fn enqueue_all<S: AsStream, R, E: From<Error>>(
 ) -> core::result::Result<R, E> {
     let call_site = Location::caller();
     let at = |error: Error| error.at(call_site);
-    let _entered = busy::begin("enqueue_all", call_site)?;
+    let _entered = busy::enter("enqueue_all")?;
     let views: Vec<StreamRef<'_>> = streams.iter().map(|(stream, _)| stream.as_stream()).collect();
     // If one of them is captured, the error states that rather than that another one is not.
     if let Some(view) = views.iter().find(|view| view.is_capturing()).or(views.first()) {
@@ -90,7 +90,7 @@ pub unsafe fn enqueue_all<S: AsStream, R, E: From<Error>>(
         .iter()
         .zip(streams)
         .map(|(view, (_, accesses))| StreamAccesses {
-            timeline: view.timeline(),
+            timeline: view.timeline,
             accesses,
             backend: OnStream(*view),
         })

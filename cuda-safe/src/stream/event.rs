@@ -13,7 +13,7 @@ use super::{port, recorder, relax};
 use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorKind, Result};
-use crate::{callback, check, process, sys};
+use crate::{callback, check, process, sys, thread_state};
 use cuda_hazard::SharedEvent;
 
 bitflags! {
@@ -159,7 +159,7 @@ impl Event {
         let _entered = busy::enter("Event::record")?;
         stream.ensure_not_ending("Event::record")?;
         stream.device().ensure_is(self.device, "Event::record", "the stream")?;
-        let (raw, timeline, call_site) = (self.as_raw(), stream.timeline(), Location::caller());
+        let (raw, timeline, call_site) = (self.as_raw(), stream.timeline, Location::caller());
         if let Some(recorder) = stream.recorder() {
             return recorder.record("Event::record", timeline, self.number);
         }
@@ -387,7 +387,7 @@ impl Drop for Event {
 
 /// Destroys an event. If the thread must not call the runtime, this happens later.
 fn destroy(raw: RawEvent) {
-    if callback::in_callback() {
+    if thread_state::in_callback() {
         callback::defer(Box::new(move || destroy(raw)));
         return;
     }

@@ -20,7 +20,7 @@ use super::view::StreamRef;
 use crate::busy;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::{callback, check, process, sys};
+use crate::{callback, check, process, sys, thread_state};
 
 /// Multiprocessors of a device (C's `cudaDevResource`): all of them, those of a context or a stream, or a
 /// part of a split.
@@ -418,7 +418,7 @@ impl Drop for Context {
 
 /// Destroys a green context, now or, inside a host function or an operation, later.
 fn destroy(raw: usize) {
-    if !callback::is_idle() {
+    if !thread_state::is_idle() {
         callback::defer(Box::new(move || destroy(raw)));
         return;
     }

@@ -89,7 +89,7 @@ pub(super) fn wait_timeline(timeline: &Timeline) -> Result<()> {
     let device = Device::from_ordinal(timeline.device());
     let elsewhere = timeline.kind == Kind::PerThread && !ownership::is_mine(timeline);
     let mut snapshot = if elsewhere {
-        TRACKER.snapshot_by_event(LegacyStream::new(device)?.as_stream().timeline())
+        TRACKER.snapshot_by_event(LegacyStream::new(device)?.as_stream().timeline)
     } else {
         TRACKER.snapshot_by_event(timeline)
     };

@@ -30,7 +30,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::Access;
 use crate::lock::lock;
-use crate::{callback, check, sys};
+use crate::{check, sys, thread_state};
 use cuda_hazard::{CallSite, Timeline, TimelineId};
 
 /// A function with the state of the device when it is called.
@@ -265,7 +265,7 @@ impl StreamRef<'_> {
     ) -> Result<()> {
         busy::ensure_idle(api).map_err(|error| error.at(call_site))?;
         self.ensure_not_captured(api).map_err(|error| error.at(call_site))?;
-        let timeline = self.timeline();
+        let timeline = self.timeline;
         let number = add(HostTask { run, timeline: timeline.id, device: timeline.device(), call_site });
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
@@ -314,7 +314,7 @@ fn run(data: *mut c_void, status: sys::cudaError_t) {
 /// Runs a function of the program on a thread of the runtime. Calls of CUDA in it are refused, and it
 /// never unwinds.
 pub(crate) fn guarded(f: impl FnOnce(), timeline: Option<TimelineId>, device: i32, call_site: CallSite) {
-    let _entered = callback::enter_callback();
+    let _entered = thread_state::enter_callback();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // The payload may itself panic when it is dropped.
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
@@ -428,7 +428,7 @@ mod tests {
         struct Panics;
         impl Drop for Panics {
             fn drop(&mut self) {
-                assert!(crate::callback::in_callback(), "its code is no operation's");
+                assert!(crate::thread_state::in_callback(), "its code is no operation's");
                 panic!("on purpose");
             }
         }

@@ -85,6 +85,33 @@ macro_rules! stream_methods {
                 self.as_stream().done()
             }
 
+            /// Returns a future that is ready when the stream has completed everything submitted before its
+            /// first poll: [`synchronize`](Self::synchronize) for tasks.
+            ///
+            /// For work of less than 20 µs, it is ready as soon as `synchronize` would return: the first poll
+            /// asks the stream for up to 20 µs. After that, and in tasks of long work, the task is woken as
+            /// by [`done`](Self::done), and the thread runs other tasks meanwhile. `done` never spins, and
+            /// later work does not delay it.
+            ///
+            /// # Errors
+            /// Fails as [`synchronize`](Self::synchronize).
+            ///
+            /// # Examples
+            /// ```
+            /// use cuda_safe::{DeviceBuffer, Stream, memset_async};
+            ///
+            /// async fn clear(buffer: &mut DeviceBuffer<u8>, stream: &Stream) -> cuda_safe::Result<()> {
+            ///     memset_async(buffer, 0, stream)?;
+            ///     stream.synchronized().await
+            /// }
+            /// ```
+            #[doc(alias = "cudaStreamQuery")]
+            #[doc(alias = "cudaStreamSynchronize")]
+            #[track_caller]
+            pub fn synchronized(&self) -> $crate::stream::Synchronized<'_, Self> {
+                $crate::stream::Synchronized::new(self)
+            }
+
             /// Makes all later work of the stream wait for the work that the event stands for. Does not
             /// block.
             ///

@@ -204,15 +204,12 @@ mod tests {
         let mut kept = event.0.expose_provenance();
         let mut apart = None;
         let graph = stream.capture(|captured| {
-            let other = captured.as_stream().timeline();
+            let other = captured.as_stream().timeline;
             apart = Some(other);
             // As a thread does that has just found work on the timeline.
             let waits = || {
                 let (view, kept) = (waiter.as_stream(), &mut kept);
-                assert_eq!(
-                    Runtime::new(view.as_raw()).order(view.timeline(), other, kept)?,
-                    WaitMethod::Host
-                );
+                assert_eq!(Runtime::new(view.as_raw()).order(view.timeline, other, kept)?, WaitMethod::Host);
                 memset_async(&mut buffer, 7, &view)
             };
             std::thread::scope(|threads| threads.spawn(waits).join()).unwrap()
@@ -223,7 +220,7 @@ mod tests {
         memcpy(&mut host, &buffer).unwrap();
         assert_eq!(host.host().unwrap()[..], [7; 64]);
         let answer =
-            Runtime::new(waiter.as_raw()).order(waiter.as_stream().timeline(), apart.unwrap(), &mut kept);
+            Runtime::new(waiter.as_raw()).order(waiter.as_stream().timeline, apart.unwrap(), &mut kept);
         assert_eq!(answer.unwrap(), WaitMethod::Stream, "afterwards it can be waited for as before");
         pool::return_event(waiter.device(), sys::cudaEventDisableTiming, event);
     }

@@ -15,7 +15,7 @@
 #![expect(unsafe_code, reason = "records events and waits for them on captured streams")]
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::mem;
 use std::panic::Location;
 use std::rc::Rc;
@@ -29,25 +29,18 @@ use crate::device::Device;
 use crate::error::{Detail, Error, OrRefused as _, Result};
 use crate::hazard::{Access, GraphHistories, Policy, RetainedAccesses};
 use crate::memory::retain;
+use crate::thread_state::{is_capturing, set_capturing};
 use crate::{check, sys};
 
 thread_local! {
-    /// Whether the thread makes a capture.
-    static ACTIVE: Cell<bool> = const { Cell::new(false) };
     /// The innermost capture that the thread makes.
     static CURRENT: RefCell<Option<Rc<Recorder>>> = const { RefCell::new(None) };
-}
-
-/// Returns whether the thread makes a capture.
-#[inline]
-pub(crate) fn is_active() -> bool {
-    ACTIVE.get()
 }
 
 /// Returns the capture that the thread makes.
 #[inline]
 pub(crate) fn current() -> Option<Rc<Recorder>> {
-    if ACTIVE.get() { found() } else { None }
+    if is_capturing() { found() } else { None }
 }
 
 #[cold]
@@ -60,7 +53,7 @@ fn found() -> Option<Rc<Recorder>> {
 #[inline]
 #[track_caller]
 pub(crate) fn ensure_none(api: &'static str) -> Result<()> {
-    if ACTIVE.get() { Err(Error::refused(api, Detail::OUTSIDE_CAPTURE)) } else { Ok(()) }
+    if is_capturing() { Err(Error::refused(api, Detail::OUTSIDE_CAPTURE)) } else { Ok(()) }
 }
 
 /// The thread makes a capture as long as this lives.
@@ -68,7 +61,7 @@ pub(crate) struct Active(Option<Rc<Recorder>>);
 
 impl Drop for Active {
     fn drop(&mut self) {
-        ACTIVE.set(self.0.is_some());
+        set_capturing(self.0.is_some());
         let former = self.0.take();
         let _ = CURRENT.try_with(|current| current.replace(former));
     }
@@ -131,7 +124,7 @@ impl Recorder {
 
     /// Makes this the capture of the thread.
     pub(crate) fn activate(self: &Rc<Self>) -> Active {
-        ACTIVE.set(true);
+        set_capturing(true);
         Active(CURRENT.with(|current| current.replace(Some(Rc::clone(self)))))
     }
 

@@ -14,7 +14,7 @@ use crate::busy;
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
-use crate::{check, sys};
+use crate::{check, sys, thread_state};
 use cuda_hazard::{Hazard, Kind, Timeline};
 
 /// A stream that takes operations: a [`Stream`](super::Stream), the
@@ -37,7 +37,8 @@ pub(crate) mod sealed {
 pub struct StreamRef<'a> {
     /// The raw handle. Its pointer type also keeps views of per-thread streams on their thread.
     raw: sys::cudaStream_t,
-    timeline: &'static Timeline,
+    /// The stream's timeline in the tracker.
+    pub(super) timeline: &'static Timeline,
     owner: PhantomData<&'a ()>,
 }
 
@@ -61,13 +62,6 @@ impl<'a> StreamRef<'a> {
     #[inline]
     pub(super) fn recorder(&self) -> Option<Rc<Recorder>> {
         recorder::current()
-    }
-
-    /// Returns whether the thread makes no capture and the handle denotes the same stream on every thread and
-    /// device.
-    #[inline]
-    pub(super) fn is_plain(&self) -> bool {
-        !recorder::is_active() && matches!(self.timeline.kind, Kind::Blocking | Kind::NonBlocking)
     }
 
     /// Returns whether operations become part of a graph instead of running.
@@ -149,7 +143,7 @@ impl<'a> StreamRef<'a> {
     #[inline]
     #[track_caller]
     pub(crate) fn ensure_not_captured(&self, api: &'static str) -> Result<()> {
-        if recorder::is_active() { Err(self.captured(api)) } else { Ok(()) }
+        if thread_state::is_capturing() { Err(self.captured(api)) } else { Ok(()) }
     }
 
     /// Returns the refusal of a call that cannot be part of a graph.
@@ -159,12 +153,6 @@ impl<'a> StreamRef<'a> {
     fn captured(&self, api: &'static str) -> Error {
         let detail = if self.is_capturing() { Detail::CAPTURING } else { Detail::OUTSIDE_CAPTURE };
         Error::refused(api, detail)
-    }
-
-    /// Returns the stream's timeline in the tracker.
-    #[inline]
-    pub(super) fn timeline(&self) -> &'static Timeline {
-        self.timeline
     }
 
     /// Returns the hazard of an operation at `call_site` that has only this access, or `None` if it has none.
@@ -215,7 +203,7 @@ impl<'a> StreamRef<'a> {
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> sys::cudaStream_t {
-        if recorder::is_active() { self.raw_in_capture() } else { self.raw }
+        if thread_state::is_capturing() { self.raw_in_capture() } else { self.raw }
     }
 
     /// Returns the handle of the hidden stream if this one stands for it.

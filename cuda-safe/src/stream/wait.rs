@@ -24,7 +24,7 @@ impl StreamRef<'_> {
     pub fn synchronize(&self) -> Result<()> {
         busy::ensure_idle("StreamRef::synchronize")?;
         self.ensure_not_captured("StreamRef::synchronize")?;
-        let snapshot = TRACKER.snapshot_of(self.timeline());
+        let snapshot = TRACKER.snapshot_of(self.timeline);
         let waited = {
             let _current = self.switch()?;
             relax()?;
@@ -36,7 +36,7 @@ impl StreamRef<'_> {
         // SAFETY: the stream had completed everything submitted before when the call above returned.
         unsafe { TRACKER.completed_all(&snapshot) };
         callback::run_deferred();
-        host_function::panicked(self.timeline())
+        host_function::panicked(self.timeline)
     }
 
     /// Returns whether the stream has completed everything submitted before this call. Does not block.
@@ -52,7 +52,7 @@ impl StreamRef<'_> {
     pub fn is_done(&self) -> Result<bool> {
         busy::ensure_idle("StreamRef::is_done")?;
         self.ensure_not_captured("StreamRef::is_done")?;
-        let snapshot = TRACKER.snapshot_of(self.timeline());
+        let snapshot = TRACKER.snapshot_of(self.timeline);
         let code = {
             let _current = self.switch()?;
             relax()?;
@@ -68,7 +68,7 @@ impl StreamRef<'_> {
         // SAFETY: the stream had completed everything submitted before when the call above returned.
         unsafe { TRACKER.completed_all(&snapshot) };
         callback::run_deferred();
-        host_function::panicked(self.timeline())?;
+        host_function::panicked(self.timeline)?;
         Ok(true)
     }
 
@@ -97,7 +97,7 @@ impl StreamRef<'_> {
             }
         };
         // SAFETY: the call makes this stream wait for this event.
-        let waits = unsafe { TRACKER.wait_shared(self.timeline(), event.shared(), wait) };
+        let waits = unsafe { TRACKER.wait_shared(self.timeline, event.shared(), wait) };
         // No closure here: it would hide the caller's location.
         match waits {
             Ok(()) => Ok(()),

@@ -4,11 +4,11 @@
 use crate::device::Device;
 use crate::error::{Detail, OrRefused, Result, ensure};
 use crate::hazard::{Access, Mode};
+use crate::memory::allocation::Span;
 use crate::memory::array::info::ArrayInfo;
 use crate::memory::array::view::Region;
 use crate::memory::grid::Grid;
 use crate::memory::size;
-use crate::memory::span::Span;
 use crate::memory::{
     Array, ArrayElement, ArrayFlags, ArrayKind, ArrayView, DeviceBuffer, DeviceSlice, MipmappedArray,
     OnDevice, PitchedBuffer, Plane,

@@ -101,6 +101,127 @@ fn a_kernel_of_a_library_runs_and_is_ordered_like_any_other() -> Result<()> {
     Ok(())
 }
 
+/// to[thread] = from[thread], below the count.
+const COPY: &str = "
+.version 8.0
+.target sm_70
+.address_size 64
+.visible .entry copy(.param .u64 from, .param .u64 to, .param .u32 count)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [from];
+    ld.param.u64 %rd2, [to];
+    ld.param.u32 %r1, [count];
+    mov.u32 %r2, %tid.x;
+    setp.ge.u32 %p1, %r2, %r1;
+    @%p1 bra done;
+    mul.wide.u32 %rd3, %r2, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.u32 %r3, [%rd4];
+    st.global.u32 [%rd5], %r3;
+done:
+    ret;
+}
+";
+
+/// Returns a fatbinary with entries of these kinds: 1 is PTX, 2 machine code.
+fn fatbinary(entries: &[(u16, u64, &str)]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for (kind, flags, text) in entries {
+        let bytes = text.len().next_multiple_of(8);
+        let mut entry = vec![0; 64 + bytes];
+        entry[..2].copy_from_slice(&kind.to_le_bytes());
+        entry[2..4].copy_from_slice(&0x0101_u16.to_le_bytes());
+        entry[4..8].copy_from_slice(&64_u32.to_le_bytes());
+        entry[8..16].copy_from_slice(&(bytes as u64).to_le_bytes());
+        entry[28..32].copy_from_slice(&70_u32.to_le_bytes());
+        entry[40..48].copy_from_slice(&flags.to_le_bytes());
+        entry[56..64].copy_from_slice(&(text.len() as u64).to_le_bytes());
+        entry[64..64 + text.len()].copy_from_slice(text.as_bytes());
+        all.extend(entry);
+    }
+    [&b"\x50\xED\x55\xBA\x01\x00\x10\x00"[..], &(all.len() as u64).to_le_bytes(), &all].concat()
+}
+
+#[test]
+fn a_launch_of_loaded_code_is_proven_and_what_it_only_reads_is_a_read() -> Result<()> {
+    let _alone = alone();
+    let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut data = DeviceBuffer::from_slice(&[1_u32, 2, 3, 4])?;
+    let (mut to, mut too) = (DeviceBuffer::<u32>::alloc_zeroed(4)?, DeviceBuffer::<u32>::alloc_zeroed(4)?);
+    // SAFETY: the fatbinary is whole.
+    let fatbinary = unsafe { Library::from_data(&fatbinary(&[(1, 0, COPY)])) }?;
+    for library in [Library::from_ptx(COPY)?, fatbinary] {
+        // The types do not say that the first one is only read, the proof does.
+        let copy = library.checked_kernel::<(*mut u32, *mut u32, u32)>("copy")?;
+        assert_eq!(copy.needs((1, 32), ((), (), 3))?[1].written, 0..12);
+        Device::current()?.synchronize()?;
+        let before = hazard::added_waits();
+        launch!(copy<<<1, 32, 0, &one>>>(&mut data, &mut to, 4))?;
+        launch!(copy<<<1, 32, 0, &other>>>(&mut data, &mut too, 4))?;
+        assert_eq!(hazard::added_waits(), before);
+        launch!(copy<<<1, 32, 0, &other>>>(&mut to, &mut data, 4))?;
+        assert!(hazard::added_waits() > before);
+        let beyond = refusal(launch!(copy<<<1, 32, 0, &one>>>(&mut data, &mut to, 5)));
+        assert_eq!(beyond.detail().kind(), ErrorKind::Proof, "{beyond}");
+        // The handle retains the library, and a node is proven, too.
+        drop(library);
+        let mut graph = Graph::new()?;
+        assert!(graph.add(&[], node::checked_kernel(&copy, (1, 32), (&mut data, &mut to, 5))).is_err());
+        graph.add(&[], node::checked_kernel(&copy, (1, 32), (&mut data, &mut to, 2)))?;
+        graph.instantiate()?.launch(&one)?;
+        assert_eq!((to.to_vec()?, too.to_vec()?), (vec![1, 2, 3, 4], vec![1, 2, 3, 4]));
+        // A wrong type is a refusal or a wrong number.
+        let wrong = Library::from_ptx(COPY)?.checked_kernel::<(u64, *mut u32, u32)>("copy")?;
+        let refused = refusal(launch!(wrong<<<1, 32, 0, &one>>>(0x7000_0000_0000_u64, &mut to, 1)));
+        assert!(refused.to_string().contains("cannot prove copy"), "{refused}");
+    }
+    Ok(())
+}
+
+#[test]
+fn loaded_code_that_cannot_be_proven_is_refused_with_the_reason() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::new()?;
+    let mut data = DeviceBuffer::from_slice(&[0.0_f32])?;
+    // The host may write a variable of the library, and the handle does not say that the kernel uses it.
+    let library = load();
+    let scale = library.checked_kernel::<(f32, *mut f32)>("scale")?;
+    let refused = refusal(launch!(scale<<<1, 1, 0, &stream>>>(1.0, &mut data)));
+    assert!(refused.to_string().contains("uses the variable factor of its library"), "{refused}");
+    let refused = refusal(library.checked_kernel::<(f32,)>("scale"));
+    assert_ne!(refused.detail().kind(), ErrorKind::Proof, "{refused}");
+
+    let words = |library: Library| {
+        let refused = refusal(library.checked_kernel::<(*const u32, *mut u32, u32)>("copy"));
+        assert_eq!(refused.detail().kind(), ErrorKind::Proof, "{refused}");
+        refused.detail().to_string()
+    };
+    // Where a comment ends is no question of taste.
+    for sign in ["\\", "\r", "\u{b}", "\u{85}"] {
+        let text = COPY.replace("done:", &format!("// a comment {sign} ends\ndone:"));
+        assert!(words(Library::from_ptx(text)?).contains("signs that nvcc and NVRTC do not write"));
+    }
+    // SAFETY: the fatbinaries are whole.
+    let load = |entries: &[(u16, u64, &str)]| unsafe { Library::from_data(&fatbinary(entries)) };
+    assert!(words(load(&[(2, 0, "ELF"), (1, 0, COPY)])?).contains("machine code may come from other PTX"));
+    // Two texts of one architecture: nobody knows which one runs.
+    let twice = load(&[(1, 0, COPY), (1, 0, COPY)])?.checked_kernel::<(*const u32, *mut u32, u32)>("copy")?;
+    let (from, mut to) = (DeviceBuffer::from_slice(&[1_u32])?, DeviceBuffer::from_slice(&[0_u32])?);
+    let refused = refusal(launch!(twice<<<1, 1, 0, &stream>>>(&from, &mut to, 1)));
+    assert!(refused.to_string().contains("or has several of"), "{refused}");
+    let path = std::env::temp_dir().join(format!("copy-{}.ptx", std::process::id()));
+    std::fs::write(&path, COPY).unwrap();
+    // SAFETY: the file is PTX.
+    let library = unsafe { Library::from_file(&path) };
+    std::fs::remove_file(&path).unwrap();
+    assert!(words(library?).contains("it was loaded from a file"));
+    Ok(())
+}
+
 #[test]
 fn a_library_says_which_kernels_it_has() -> Result<()> {
     let _alone = alone();

@@ -149,7 +149,15 @@ fn ambiguous() -> BTreeSet<String> {
 /// The programs that the files belong to are no part of the name, nor of the order.
 fn tests() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for package in ["cuda-safe", "cuda-safe/hazard", "cuda-kernels", "cuda-sys", "ci/same-names/program"] {
+    let packages = [
+        "cuda-safe",
+        "cuda-safe/hazard",
+        "cuda-kernels",
+        "cuda-kernels/fixtures",
+        "cuda-sys",
+        "ci/same-names/program",
+    ];
+    for package in packages {
         let mut files = BTreeMap::new();
         for path in sources(&here().join("..").join(package).join("tests"), true) {
             let named = if path.ends_with("main.rs") { path.parent().unwrap() } else { &path };

@@ -1,6 +1,6 @@
 //! Every owner of a CUDA resource, dropped at an unusual time or place, or never.
 //!
-//! Other tests cover the drop after a sticky error (`drops_after_a_fault` of `cuda-kernels`), in host
+//! Other tests cover the drop after a sticky error (`drops_after_a_fault` of `cuda-fixtures`), in host
 //! functions, and in the child of a fork.
 #![expect(unsafe_code, reason = "asks the C library for a call at exit")]
 #![allow(

@@ -1,4 +1,4 @@
-//! Scopes whose end fails. `fault_with_memory_in_flight` of `cuda-kernels` tests the end that fails because
+//! Scopes whose end fails. `fault_with_memory_in_flight` of `cuda-fixtures` tests the end that fails because
 //! the device is lost.
 //!
 //! Not under sanitizers: it aborts a process.

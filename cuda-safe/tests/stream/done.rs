@@ -230,3 +230,88 @@ fn any_kind_of_stream_has_futures_and_any_thread_awaits_them() -> Result<()> {
     assert_eq!(*buffer.host()?, [2; 64]);
     Ok(())
 }
+
+#[test]
+fn short_work_is_awaited_without_a_wake() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let mut buffer = DeviceBuffer::<u8>::alloc(64)?;
+    let waker = calls(|| panic!("nobody is to be woken"));
+    let mut ready = 0;
+    for _ in 0..50 {
+        memset_async(&mut buffer, 1, &stream)?;
+        // The machine may be busy: what is ready before the poll is ready at it.
+        stream.synchronize()?;
+        let mut done = pin!(stream.synchronized());
+        ready += usize::from(done.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
+        assert_eq!(done.poll(&mut Context::from_waker(&waker)), Poll::Ready(Ok(())), "it stays ready");
+    }
+    assert_eq!(ready, 50);
+    Ok(())
+}
+
+#[test]
+fn long_work_wakes_the_task_and_covers_what_was_submitted_before_the_first_poll() -> Result<()> {
+    let alone = alone();
+    let stream = Stream::non_blocking()?;
+    let (tell, told) = channel();
+    let waker = tells(tell);
+    let mut buffer = PinnedBuffer::<u8>::from_slice(&[0; 64])?;
+    let mut done = pin!(stream.synchronized());
+    let gate = Gate::on(&alone, &stream);
+    memset_async(&mut buffer, 7, &stream)?;
+    assert!(done.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    assert!(told.try_recv().is_err());
+    gate.open();
+    told.recv().unwrap();
+    assert_eq!(done.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(Ok(())));
+    assert_eq!(buffer.host()?[..], [7; 64]);
+    assert_eq!(told.try_iter().count(), 0, "it is woken once");
+    Ok(())
+}
+
+#[test]
+fn a_thousand_futures_on_many_streams_are_pending_at_once() -> Result<()> {
+    let alone = alone();
+    let streams = (0..64).map(|_| Stream::non_blocking()).collect::<Result<Vec<_>>>()?;
+    let gates: Vec<_> = streams.iter().map(|stream| Gate::on(&alone, stream)).collect();
+    let woken = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&woken);
+    let waker = calls(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    let mut context = Context::from_waker(&waker);
+    let all = (0..1000).map(|i| Box::pin(streams[i % 64].synchronized()));
+    let mut all: Vec<_> = all.collect();
+    let begin = std::time::Instant::now();
+    assert!(all.iter_mut().all(|done| done.as_mut().poll(&mut context).is_pending()));
+    let first = begin.elapsed();
+    for gate in gates {
+        gate.open();
+    }
+    for stream in &streams {
+        stream.synchronize()?;
+    }
+    assert!(all.iter_mut().all(|done| done.as_mut().poll(&mut context) == Poll::Ready(Ok(()))));
+    assert_eq!(woken.load(Ordering::SeqCst), 1000);
+    println!("1,000 first polls: {first:?}");
+    Ok(())
+}
+
+#[test]
+fn synchronized_is_refused_where_synchronize_is_and_may_be_sent_to_other_threads() -> Result<()> {
+    fn sent<T: Send>(value: T) -> T {
+        value
+    }
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let (tell, told) = channel();
+    let inner = Arc::new(Stream::non_blocking()?);
+    let other = Arc::clone(&inner);
+    stream.launch_host_fn(move || tell.send(block_on(other.synchronized())).unwrap())?;
+    let refused = told.recv().unwrap().unwrap_err();
+    assert_eq!(refused.detail(), &Detail::IN_CALLBACK);
+    stream.synchronize()?;
+    let awaited = sent(inner.synchronized());
+    thread::scope(|scope| scope.spawn(move || block_on(awaited)).join()).unwrap()
+}

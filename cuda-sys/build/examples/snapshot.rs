@@ -1,8 +1,8 @@
 //! Writes the bindings of the package, for builds without a toolkit. Each item that an older version lacks is
 //! marked with the first version that has it.
 //!
-//! `ci/snapshot` runs it: `snapshot FILE NEWEST OLDER...`, with the roots of toolkits from the newest to the
-//! oldest.
+//! `ci/snapshot` runs it: `snapshot FILE [--types] NEWEST OLDER...`, with the roots of toolkits from the
+//! newest to the oldest. With `--types` the functions are left out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,10 +13,14 @@ use cuda_sys_build::{Bindings, Env, Error, Search, Version};
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let [file, roots @ ..] = arguments.as_slice() else {
-        eprintln!("usage: snapshot FILE NEWEST OLDER...");
+        eprintln!("usage: snapshot FILE [--types] NEWEST OLDER...");
         return ExitCode::FAILURE;
     };
-    match write(Path::new(file), roots) {
+    let (bindings, roots) = match roots {
+        [types, roots @ ..] if types == "--types" => (Bindings::new().types_only(), roots),
+        roots => (Bindings::new(), roots),
+    };
+    match write(&bindings.signatures_only(), Path::new(file), roots) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -25,12 +29,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn write(file: &Path, roots: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+fn write(wanted: &Bindings, file: &Path, roots: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     let mut newest = None;
     let mut since = BTreeMap::new();
     let mut oldest = None;
     for root in roots {
-        let (version, text) = bindings(root, file)?;
+        let (version, text) = bindings(wanted, root, file)?;
         for name in text.lines().filter_map(name) {
             since.insert(name.to_owned(), version);
         }
@@ -43,10 +47,10 @@ fn write(file: &Path, roots: &[String]) -> Result<(), Box<dyn std::error::Error>
 }
 
 /// Returns the version of the toolkit and its bindings. Writes `file` on the way.
-fn bindings(root: &str, file: &Path) -> Result<(Version, String), Error> {
+fn bindings(wanted: &Bindings, root: &str, file: &Path) -> Result<(Version, String), Error> {
     let env = Env::from_vars([("CUDA_PATH", root)]);
     let toolkit = Search::new(&env).find()?;
-    Bindings::new().signatures_only().generate(&env, &toolkit, file)?;
+    wanted.generate(&env, &toolkit, file)?;
     let text = std::fs::read_to_string(file);
     Ok((toolkit.version(), text.unwrap_or_default()))
 }

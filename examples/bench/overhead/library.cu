@@ -234,6 +234,14 @@ struct Twin : Things {
                  sleeper.sleep();
              });
          }},
+        {"wait_polled", [this](unsigned calls) {
+             return time(calls, [this] {
+                 CHECK(cudaMemsetAsync(a, 0, bytes, stream));
+                 cudaError_t code;
+                 while ((code = cudaStreamQuery(stream)) == cudaErrorNotReady) {}
+                 CHECK(code);
+             });
+         }},
         {"alloc_async", [this](unsigned calls) { return time(calls, [this] { allocate_and_free(); }); }},
         {"alloc_drop", [this](unsigned calls) { return time(calls, [this] { allocate_and_free(); }); }},
         {"alloc_pool", [this](unsigned calls) {

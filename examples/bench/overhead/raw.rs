@@ -269,6 +269,17 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Resu
             }
             Ok(())
         }),
+        "wait_polled" => plan.time(|| {
+            // SAFETY: see above.
+            unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, stream)) }?;
+            loop {
+                // SAFETY: see above.
+                match unsafe { sys::cudaStreamQuery(stream) } {
+                    sys::cudaErrorNotReady => {}
+                    code => return cuda_safe::Error::check("cudaStreamQuery", code),
+                }
+            }
+        }),
         "alloc_async" | "alloc_drop" => plan.time(|| {
             let mut memory = null_mut();
             // SAFETY: the pointer is to a live variable, which the call fills.

@@ -30,6 +30,17 @@ impl Wake for Unpark {
     }
 }
 
+/// Runs a future on this thread, which `waker` wakes.
+fn block_on(future: impl Future<Output = Result<()>>, waker: &Waker) -> Result<()> {
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(waker)) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
 /// Runs the plan with an operation. Does nothing if there is no operation of that name.
 pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> Result<()> {
     let Things { stream, second, event, other, pool, exec, numbers, a, b, c, pinned, pageable } = things;
@@ -61,13 +72,14 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> R
             let waker = Waker::from(Arc::new(Unpark(thread::current())));
             plan.time(|| {
                 memset_async(a, 0, stream)?;
-                let mut done = pin!(stream.done());
-                loop {
-                    match done.as_mut().poll(&mut Context::from_waker(&waker)) {
-                        Poll::Ready(result) => return result,
-                        Poll::Pending => thread::park(),
-                    }
-                }
+                block_on(stream.done(), &waker)
+            })
+        }
+        "wait_polled" => {
+            let waker = Waker::from(Arc::new(Unpark(thread::current())));
+            plan.time(|| {
+                memset_async(a, 0, stream)?;
+                block_on(stream.synchronized(), &waker)
             })
         }
         "alloc_async" => plan.time(|| DeviceBuffer::<f32>::alloc_async(FLOATS, stream)?.free_async(stream)),

@@ -3,7 +3,7 @@
 // Answers questions as serve.cuh describes. An operation is a case and a size: "threads_memset_16",
 // "parts_8192". main.rs beside this file has the same cases.
 #include "../serve.cuh"
-#include "arguments.cuh"
+#include "buffers.cu"
 #include "vector.cuh"
 
 #include <atomic>
@@ -201,10 +201,10 @@ double buffers(Plan plan, unsigned count, cudaStream_t stream) {
         if (count == 1) {
             add_one<<<1, 1, 0, stream>>>(b[0], 1);
         } else if (count == 4) {
-            arguments::buffers_4<<<1, 1, 0, stream>>>(b[0], b[1], b[2], b[3]);
+            buffers_4<<<1, 1, 0, stream>>>(b[0], b[1], b[2], b[3]);
         } else {
             EXPECT(count == 16);
-            arguments::buffers_16<<<1, 1, 0, stream>>>(b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
+            buffers_16<<<1, 1, 0, stream>>>(b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
                                                        b[11], b[12], b[13], b[14], b[15]);
         }
         CHECK(cudaGetLastError());

@@ -10,8 +10,9 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
+use bench::kernels::{buffers_4, buffers_16};
 use bench::serve::{Plan, serve};
-use cuda_kernels::kernels::{add_one, arguments_buffers_4, arguments_buffers_16, square, vector_add};
+use cuda_kernels::kernels::{add_one, square, vector_add};
 use cuda_safe::copy::Pipeline;
 use cuda_safe::graph::node;
 use cuda_safe::{
@@ -219,9 +220,9 @@ fn buffers(plan: Plan, count: usize, stream: &Stream) -> anyhow::Result<f64> {
     };
     Ok(match count {
         1 => plan.time(|| launch!(add_one<<<1, 1, 0, stream>>>(&mut a, 1))),
-        4 => plan.time(|| launch!(arguments_buffers_4<<<1, 1, 0, stream>>>(&mut a, &mut b, &mut c, &mut d))),
+        4 => plan.time(|| launch!(buffers_4<<<1, 1, 0, stream>>>(&mut a, &mut b, &mut c, &mut d))),
         16 => plan.time(|| {
-            launch!(arguments_buffers_16<<<1, 1, 0, stream>>>(
+            launch!(buffers_16<<<1, 1, 0, stream>>>(
                 &mut a, &mut b, &mut c, &mut d, &mut e, &mut f, &mut g, &mut h, &mut i, &mut j, &mut k,
                 &mut l, &mut m, &mut n, &mut o, &mut p,
             ))

@@ -14,6 +14,8 @@ mod between;
 mod capture;
 mod device;
 #[cfg(cudart_13_0)]
+mod drawn;
+#[cfg(cudart_13_0)]
 mod driver;
 mod early;
 mod edge;
@@ -142,6 +144,7 @@ pub(crate) fn all() -> Cases {
         graph_update::add,
         storage::add,
         array_form::add,
+        drawn::add,
     ] {
         area(&mut cases);
     }

@@ -155,6 +155,33 @@ fn solid(call: &Call, allocations: &Allocations, op: &cudaMemcpy3DBatchOp) -> An
     Ok(Request { to, from, volume, kind: cudaMemcpyDefault })
 }
 
+/// Puts copies of volumes on a stream.
+fn solids(
+    call: &Call,
+    count: usize,
+    ops: *const cudaMemcpy3DBatchOp,
+    flags: c_ulonglong,
+    stream: cudaStream_t,
+) -> Answer {
+    let (mut machine, key) = batch_stream(call, stream)?;
+    if count == 0 || flags != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    // SAFETY: the program promises that the list has `count` elements.
+    let ops = unsafe { list(ops, count) }?;
+    // A defect of any copy by itself refuses the whole batch. The memory is looked up copy by copy.
+    for op in ops {
+        check_solid(op)?;
+    }
+    let copies = ops.iter().map(|op| {
+        move |machine: &Guard| {
+            let request = solid(call, &machine.allocations, op)?;
+            planned(call, machine, &request, op.srcAccessOrder)
+        }
+    });
+    put_on(&mut machine, key, call, copies)
+}
+
 api! {
     /// Puts many copies of one row on a stream.
     allowed fn cudaMemcpyBatchAsync | cudaMemcpyBatchAsync_ptsz(
@@ -195,26 +222,35 @@ api! {
         put_on(&mut machine, key, call, copies)
     }
 
+    /// Copies one row, as a batch of one copy.
+    allowed fn cudaMemcpyWithAttributesAsync | cudaMemcpyWithAttributesAsync_ptsz(
+        call, dst: *mut c_void, src: *const c_void, size: usize, attr: *const cudaMemcpyAttributes,
+        stream: cudaStream_t,
+    ) {
+        let (mut machine, key) = batch_stream(call, stream)?;
+        // SAFETY: the program passes attributes, or null.
+        let attr = unsafe { attr.as_ref() }.filter(|_| size > 0).ok_or(cudaErrorInvalidValue)?;
+        check_order(attr.srcAccessOrder)?;
+        check_flags(attr.flags)?;
+        let row = |machine: &Guard| {
+            let (to, from) = (Side::row(address(dst)), Side::row(address(src)));
+            let request = Request { to, from, volume: Volume::row(wide(size)), kind: cudaMemcpyDefault };
+            planned(call, machine, &request, attr.srcAccessOrder)
+        };
+        put_on(&mut machine, key, call, std::iter::once(row))
+    }
+
+    /// Copies a volume, as a batch of one copy.
+    allowed fn cudaMemcpy3DWithAttributesAsync | cudaMemcpy3DWithAttributesAsync_ptsz(
+        call, op: *const cudaMemcpy3DBatchOp, flags: c_ulonglong, stream: cudaStream_t,
+    ) {
+        solids(call, 1, op, flags, stream)
+    }
+
     /// Puts many copies of volumes on a stream.
     allowed fn cudaMemcpy3DBatchAsync | cudaMemcpy3DBatchAsync_ptsz(
         call, count: usize, ops: *const cudaMemcpy3DBatchOp, flags: c_ulonglong, stream: cudaStream_t,
     ) {
-        let (mut machine, key) = batch_stream(call, stream)?;
-        if count == 0 || flags != 0 {
-            return Err(cudaErrorInvalidValue);
-        }
-        // SAFETY: the program promises that the list has `count` elements.
-        let ops = unsafe { list(ops, count) }?;
-        // A defect of any copy by itself refuses the whole batch. The memory is looked up copy by copy.
-        for op in ops {
-            check_solid(op)?;
-        }
-        let copies = ops.iter().map(|op| {
-            move |machine: &Guard| {
-                let request = solid(call, &machine.allocations, op)?;
-                planned(call, machine, &request, op.srcAccessOrder)
-            }
-        });
-        put_on(&mut machine, key, call, copies)
+        solids(call, count, ops, flags, stream)
     }
 }

@@ -6,7 +6,7 @@ use core::ffi::c_uint;
 use super::graph::graph;
 use super::{Out, api};
 use crate::error::Answer;
-use crate::graph::Act;
+use crate::graph::NodeOp;
 use crate::graph::conditional::{Conditional, Test};
 use crate::machine::Guard;
 use crate::stream::condition;
@@ -20,7 +20,7 @@ use crate::sys::{
 const MOST_BODIES: c_uint = 1 << 20;
 
 /// A conditional node of a graph, with as many empty bodies as are asked for.
-pub(super) fn node(machine: &mut Guard, graph: usize, wanted: &cudaConditionalNodeParams) -> Answer<Act> {
+pub(super) fn node(machine: &mut Guard, graph: usize, wanted: &cudaConditionalNodeParams) -> Answer<NodeOp> {
     let test = match wanted.type_ {
         it if it == cudaGraphCondTypeIf && matches!(wanted.size, 1 | 2) => Test::If,
         it if it == cudaGraphCondTypeWhile && wanted.size == 1 => Test::While,
@@ -41,7 +41,7 @@ pub(super) fn node(machine: &mut Guard, graph: usize, wanted: &cudaConditionalNo
         (it.owned, it.root) = (true, Some(root));
         bodies.push(body);
     }
-    Ok(Act::Conditional(Conditional { handle: wanted.handle, test, bodies }))
+    Ok(NodeOp::Conditional(Conditional { handle: wanted.handle, test, bodies }))
 }
 
 /// The list of bodies, as a program wants it; it lives as long as the process.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::{Call, Out, api};
 use crate::error::Answer;
-use crate::graph::Act;
+use crate::fidelity::{self, Limit};
+use crate::graph::NodeOp;
 use crate::machine;
 use crate::stream::{Record, Work, nudge, submit, synchronize};
 use crate::sys::{
@@ -38,7 +39,7 @@ fn record(call: &Call, event: cudaEvent_t, stream: cudaStream_t, flags: c_uint) 
         0 => {}
         // External records are for graphs being captured.
         it if it == cudaEventRecordExternal => {
-            let node = machine.add_captured(key, call.name, || Some(Act::Record(event.addr())))?;
+            let node = machine.add_captured(key, call.name, || Some(NodeOp::Record(event.addr())))?;
             return node.map(drop).ok_or(cudaErrorIllegalState);
         }
         _ => return Err(cudaErrorInvalidValue),
@@ -114,6 +115,7 @@ api! {
 
     /// The milliseconds between the moments that two events mark.
     allowed fn cudaEventElapsedTime(call, out: Out<'_, c_float>, start: cudaEvent_t, end: cudaEvent_t) {
+        fidelity::note(Limit::EventTimes);
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         if machine.events.get(start)?.device != machine.events.get(end)?.device {

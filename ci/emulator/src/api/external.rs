@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::{Call, Out, api, pointer, put};
 use crate::error::Answer;
 use crate::external::{ExternalMemory, Semaphore, SemaphoreWork};
-use crate::graph::Act;
+use crate::graph::NodeOp;
 use crate::machine::Machine;
-use crate::stream::{Moments, Work, submit};
+use crate::stream::{SharedCounters, Work, submit};
 use crate::sys::{
     cudaError_t, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
     cudaErrorNotSupported, cudaErrorUnknown, cudaExternalMemory_t, cudaExternalMemoryBufferDesc,
@@ -64,15 +64,15 @@ fn work<P: FenceValue>(
 }
 
 /// The signals of a node.
-pub(super) fn signals(machine: &Machine, it: &cudaExternalSemaphoreSignalNodeParams) -> Answer<Act> {
+pub(super) fn signals(machine: &Machine, it: &cudaExternalSemaphoreSignalNodeParams) -> Answer<NodeOp> {
     let work = work(machine, true, it.extSemArray, it.paramsArray, it.numExtSems)?;
-    Ok(Act::Semaphores(Box::new(work)))
+    Ok(NodeOp::Semaphores(Box::new(work)))
 }
 
 /// The waits of a node.
-pub(super) fn waits(machine: &Machine, it: &cudaExternalSemaphoreWaitNodeParams) -> Answer<Act> {
+pub(super) fn waits(machine: &Machine, it: &cudaExternalSemaphoreWaitNodeParams) -> Answer<NodeOp> {
     let work = work(machine, false, it.extSemArray, it.paramsArray, it.numExtSems)?;
-    Ok(Act::Semaphores(Box::new(work)))
+    Ok(NodeOp::Semaphores(Box::new(work)))
 }
 
 /// A file of the program's, which keeps it if the call fails.
@@ -166,7 +166,7 @@ api! {
         // SAFETY: for these types the program sets this member.
         let file = file(unsafe { it.handle.fd })?;
         let copy = file.try_clone().map_err(|_| cudaErrorInvalidValue)?;
-        let counter = Moments::map(copy).ok_or(cudaErrorInvalidValue)?;
+        let counter = SharedCounters::map(copy).ok_or(cudaErrorInvalidValue)?;
         if it.flags != 0 {
             return Err(cudaErrorInvalidValue);
         }

@@ -9,7 +9,8 @@ use super::{Call, Out, api, ordinal, put, wide};
 use crate::error::{Answer, take_last};
 use crate::exec::{Launch, Program};
 use crate::module::registry::{KernelEntry, registry};
-use crate::shape::{self, KEPT, MOST_BLOCKS, MOST_SHARED, PORTABLE, function_attributes, small};
+use crate::profile::profile;
+use crate::shape::{self, MOST_BLOCKS, PORTABLE, function_attributes, most_shared, reserved, small};
 use crate::sys::{
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
     cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -64,7 +65,7 @@ fn set(program: &Program, entry: &mut KernelEntry, attribute: cudaFuncAttribute,
     match attribute {
         it if it == cudaFuncAttributeMaxDynamicSharedMemorySize => {
             let bytes = u32::try_from(value).map_err(|_| cudaErrorInvalidValue)?;
-            if bytes > MOST_SHARED.saturating_sub(program.static_shared) {
+            if bytes > most_shared().saturating_sub(program.static_shared) {
                 return Err(cudaErrorInvalidValue);
             }
             entry.dynamic = Some(bytes);
@@ -212,7 +213,7 @@ api! {
         if blocks > if non_portable { MOST_BLOCKS } else { PORTABLE } {
             return Err(cudaErrorInvalidClusterSize);
         }
-        put(out, small(u64::from(each) * u64::from(launch.multiprocessors) / u64::from(blocks)))
+        put(out, small(u64::from(each) * u64::from(launch.processor.count) / u64::from(blocks)))
     }
 
     /// The most blocks that a cluster can have.
@@ -233,8 +234,8 @@ api! {
         if block <= 0 {
             return Err(cudaErrorInvalidValue);
         }
-        let each = (228 << 10) / blocks;
-        let left = each.saturating_sub(KEPT).min(MOST_SHARED).saturating_sub(program.static_shared);
+        let each = (profile().shared << 10) / blocks;
+        let left = each.saturating_sub(reserved()).min(most_shared()).saturating_sub(program.static_shared);
         put(out, usize::try_from(left).unwrap_or(0))
     }
 }

@@ -1,12 +1,12 @@
 //! Graphs: making, copying and destroying them, and their nodes and edges.
 #![expect(unsafe_code, reason = "exports C functions, and reads and writes the lists that they are given")]
 
-use core::ffi::{CStr, c_char, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_uint, c_ulonglong, c_void};
 use std::fmt::Write as _;
 
 use super::{Out, api, put};
 use crate::error::Answer;
-use crate::graph::{Act, kind, release};
+use crate::graph::{NodeOp, kind, number, release};
 use crate::machine::Guard;
 use crate::stream::{HostCall, condition};
 use crate::sys::{
@@ -118,22 +118,22 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
     writeln!(text, "subgraph \"cluster_{name}\" {{").map_err(failed)?;
     for (handle, node) in &it.nodes {
         let what = match &node.act {
-            Act::Nothing => "EMPTY".to_owned(),
-            Act::Kernel(kernel) => format!("KERNEL\\n{}", kernel.launch().program.name),
-            Act::Copy(copy) => format!("MEMCPY\\n{:?}", copy.volume),
-            Act::Fill(fill) => format!("MEMSET\\n{:#x}", fill.address),
-            Act::Host(_) => "HOST".to_owned(),
-            Act::Record(_) => "EVENT_RECORD".to_owned(),
-            Act::Wait(_) => "EVENT_WAIT".to_owned(),
-            Act::Semaphores(work) if work.signals => "EXT_SEMAS_SIGNAL".to_owned(),
-            Act::Semaphores(_) => "EXT_SEMAS_WAIT".to_owned(),
-            Act::Child(_) => "GRAPH".to_owned(),
-            Act::Conditional(it) => format!("CONDITIONAL\\n{} bodies", it.bodies.len()),
-            Act::Alloc(address, bytes) => format!("MEM_ALLOC\\n{bytes} bytes at {address:#x}"),
-            Act::Free(address) => format!("MEM_FREE\\n{address:#x}"),
+            NodeOp::Nothing => "EMPTY".to_owned(),
+            NodeOp::Kernel(kernel) => format!("KERNEL\\n{}", kernel.launch().program.name),
+            NodeOp::Copy(copy) => format!("MEMCPY\\n{:?}", copy.volume),
+            NodeOp::Fill(fill) => format!("MEMSET\\n{:#x}", fill.address),
+            NodeOp::Host(_) => "HOST".to_owned(),
+            NodeOp::Record(_) => "EVENT_RECORD".to_owned(),
+            NodeOp::Wait(_) => "EVENT_WAIT".to_owned(),
+            NodeOp::Semaphores(work) if work.signals => "EXT_SEMAS_SIGNAL".to_owned(),
+            NodeOp::Semaphores(_) => "EXT_SEMAS_WAIT".to_owned(),
+            NodeOp::Child(_) => "GRAPH".to_owned(),
+            NodeOp::Conditional(it) => format!("CONDITIONAL\\n{} bodies", it.bodies.len()),
+            NodeOp::Alloc(address, bytes) => format!("MEM_ALLOC\\n{bytes} bytes at {address:#x}"),
+            NodeOp::Free(address) => format!("MEM_FREE\\n{address:#x}"),
         };
         writeln!(text, "\"{name}_{handle:x}\" [label=\"{what}\"];").map_err(failed)?;
-        if let Act::Child(child) = node.act {
+        if let NodeOp::Child(child) = node.act {
             dot(machine, child, &format!("{name}_{handle:x}_child"), text)?;
         }
     }
@@ -189,6 +189,26 @@ api! {
     allowed fn cudaGraphNodeGetType(call, node: cudaGraphNode_t, out: Out<'_, cudaGraphNodeType>) {
         let (machine, _) = call.context()?;
         put(out, kind(&machine.graphs.node(node.addr())?.act))
+    }
+
+    /// The number of a graph for tools.
+    allowed fn cudaGraphGetId(call, graph: cudaGraph_t, out: Out<'_, c_uint>) {
+        let (machine, _) = call.context()?;
+        machine.graphs.get(graph.addr())?;
+        put(out, c_uint::try_from(number(graph.addr())).unwrap_or(c_uint::MAX))
+    }
+
+    /// The number of a node in its graph, which is the same in copies of the graph.
+    allowed fn cudaGraphNodeGetLocalId(call, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
+        let (machine, _) = call.context()?;
+        put(out, machine.graphs.node(node.addr())?.local)
+    }
+
+    /// The number of a node for tools.
+    allowed fn cudaGraphNodeGetToolsId(call, node: cudaGraphNode_t, out: Out<'_, c_ulonglong>) {
+        let (machine, _) = call.context()?;
+        machine.graphs.node(node.addr())?;
+        put(out, number(node.addr()))
     }
 
     /// The nodes of a graph.
@@ -304,7 +324,7 @@ api! {
             // Not asked of a GPU: as for edges.
             return Err(cudaErrorNotSupported);
         }
-        if let Act::Conditional(it) = &machine.graphs.node(node.addr())?.act {
+        if let NodeOp::Conditional(it) = &machine.graphs.node(node.addr())?.act {
             condition::set_has_node(it.handle, false);
         }
         let owned = machine.graphs.remove(node.addr())?;

@@ -10,7 +10,7 @@ use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, api, external, put};
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
-use crate::graph::{Act, Exec, Graph, Mismatch, kind, launch, release};
+use crate::graph::{Exec, Graph, Mismatch, NodeOp, kind, launch, number, release};
 use crate::machine::Guard;
 use crate::stream::condition;
 use crate::sys::{
@@ -42,7 +42,9 @@ fn known(flags: c_ulonglong) -> bool {
 /// The first node that a launch by a kernel could not run, if the graph is to be launched so.
 fn unfit(graph: &Graph, flags: c_ulonglong) -> Option<usize> {
     let by_kernels = flags & c_ulonglong::from(cudaGraphInstantiateFlagDeviceLaunch.0) != 0;
-    let fit = |act: &Act| matches!(act, Act::Kernel(_) | Act::Copy(_) | Act::Fill(_) | Act::Child(_));
+    let fit = |act: &NodeOp| {
+        matches!(act, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_) | NodeOp::Child(_))
+    };
     let mut nodes = graph.nodes.iter().filter(|_| by_kernels);
     nodes.find(|node| !fit(&node.1.act)).map(|node| *node.0)
 }
@@ -72,7 +74,7 @@ fn set(
     call: &Call,
     exec: cudaGraphExec_t,
     node: cudaGraphNode_t,
-    act: impl FnOnce(&mut Guard, usize) -> Answer<Act>,
+    act: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>,
 ) -> Answer {
     let (mut machine, _) = call.context()?;
     let device = machine.graphs.node(node.addr())?.device;
@@ -128,6 +130,13 @@ api! {
         let untold = cudaGraphInstantiateFlagUseNodePriority.0 | cudaGraphInstantiateFlagUpload.0;
         let untold = c_ulonglong::from(untold);
         put(out, machine.graphs.exec(exec.addr())?.flags & !untold)
+    }
+
+    /// The number of an executable graph for tools.
+    allowed fn cudaGraphExecGetId(call, exec: cudaGraphExec_t, out: Out<'_, c_uint>) {
+        let (machine, _) = call.context()?;
+        machine.graphs.exec(exec.addr())?;
+        put(out, c_uint::try_from(number(exec.addr())).unwrap_or(c_uint::MAX))
     }
 
     /// Launches an executable graph, or, on a captured stream, adds a copy of it to the graph.
@@ -248,14 +257,14 @@ api! {
     allowed fn cudaGraphExecEventRecordNodeSetEvent(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, event: cudaEvent_t,
     ) {
-        set(call, exec, node, |machine, _| params::event(machine, event).map(Act::Record))
+        set(call, exec, node, |machine, _| params::event(machine, event).map(NodeOp::Record))
     }
 
     /// Changes the event that a node waits for, in an executable graph.
     allowed fn cudaGraphExecEventWaitNodeSetEvent(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, event: cudaEvent_t,
     ) {
-        set(call, exec, node, |machine, _| params::event(machine, event).map(Act::Wait))
+        set(call, exec, node, |machine, _| params::event(machine, event).map(NodeOp::Wait))
     }
 
     /// Changes the signals of a node, in an executable graph.
@@ -292,14 +301,14 @@ api! {
         let exec = machine.graphs.exec_mut(exec.addr())?;
         let launched = exec.is_launched();
         let step = exec.step_mut(node.addr())?;
-        if !matches!(step.act, Act::Kernel(_) | Act::Copy(_) | Act::Fill(_)) {
+        if !matches!(step.act, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_)) {
             return Err(cudaErrorInvalidValue);
         }
         let what = match step.act {
-            Act::Fill(_) => "a memset node is disabled",
+            NodeOp::Fill(_) => "a memset node is disabled",
             _ => "a node is disabled that was changed after the last launch",
         };
-        if enabled == 0 && (launched && step.changed || matches!(step.act, Act::Fill(_))) {
+        if enabled == 0 && (launched && step.changed || matches!(step.act, NodeOp::Fill(_))) {
             // Seen on an H200: launches crash, fail, run other nodes too early, or lose the change.
             let advice = "Driver 580 fails here. Disable kernels and copies, and change a node after that.";
             Finding::new(Subject::Driver, format!("{}: {what}", call.name), advice).here(call.name).report();
@@ -312,7 +321,7 @@ api! {
     allowed fn cudaGraphNodeGetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
         let (mut machine, _) = call.context()?;
         let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
-        if !matches!(step.act, Act::Kernel(_) | Act::Copy(_) | Act::Fill(_)) {
+        if !matches!(step.act, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_)) {
             return Err(cudaErrorInvalidValue);
         }
         put(out, c_uint::from(step.enabled))

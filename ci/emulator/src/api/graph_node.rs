@@ -10,7 +10,7 @@ use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, address, api, conditional, external, ordinal, pointer, put, wide};
 use crate::error::Answer;
-use crate::graph::{Act, kind};
+use crate::graph::{NodeOp, kind};
 use crate::machine::Guard;
 use crate::memory::Kind;
 use crate::stream::condition;
@@ -38,7 +38,7 @@ fn add(
     call: &Call,
     out: Out<'_, cudaGraphNode_t>,
     place: NodePlace,
-    act: impl FnOnce(&mut Guard, usize) -> Answer<Act>,
+    act: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>,
 ) -> Answer {
     let (mut machine, device) = call.context()?;
     let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -52,12 +52,12 @@ fn add(
 }
 
 /// Replaces the act of a node by another of the same kind.
-fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -> Answer<Act>) -> Answer {
+fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>) -> Answer {
     let (mut machine, _) = call.context()?;
     let device = machine.graphs.node(node.addr())?.device;
     let act = act(&mut machine, device)?;
     let it = machine.graphs.node_mut(node.addr())?;
-    if kind(&it.act) != kind(&act) || matches!(act, Act::Conditional(_)) {
+    if kind(&it.act) != kind(&act) || matches!(act, NodeOp::Conditional(_)) {
         return Err(cudaErrorInvalidValue);
     }
     it.act = act;
@@ -69,7 +69,7 @@ fn get<T>(
     call: &Call,
     node: cudaGraphNode_t,
     out: Out<'_, T>,
-    pick: impl FnOnce(&mut Act) -> Option<T>,
+    pick: impl FnOnce(&mut NodeOp) -> Option<T>,
 ) -> Answer {
     let (mut machine, _) = call.context()?;
     let found = pick(&mut machine.graphs.node_mut(node.addr())?.act);
@@ -77,14 +77,14 @@ fn get<T>(
 }
 
 /// A copy of a graph that a node will own.
-pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<Act> {
+pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<NodeOp> {
     if machine.graphs.allocates(child.addr())? || machine.graphs.is_conditional(child.addr())? {
         return Err(cudaErrorNotSupported);
     }
     let m = &mut **machine;
     let copy = m.graphs.duplicate(&mut m.users, child.addr())?;
     m.graphs.get_mut(copy)?.owned = true;
-    Ok(Act::Child(copy))
+    Ok(NodeOp::Child(copy))
 }
 
 /// The act that the general form of a node's parameters describes.
@@ -93,7 +93,7 @@ pub(super) fn general(
     machine: &mut Guard,
     (graph, device): (usize, usize),
     given: *const cudaGraphNodeParams,
-) -> Answer<Act> {
+) -> Answer<NodeOp> {
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     let of = &given.__bindgen_anon_1;
@@ -103,7 +103,7 @@ pub(super) fn general(
     // All members of a union begin at its first byte.
     let member = &raw const *of;
     match given.type_ {
-        it if it == cudaGraphNodeTypeEmpty => Ok(Act::Nothing),
+        it if it == cudaGraphNodeTypeEmpty => Ok(NodeOp::Nothing),
         // The structures of the general form are laid out like those of the others.
         it if it == cudaGraphNodeTypeKernel => params::kernel(machine, device, member.cast()),
         it if it == cudaGraphNodeTypeMemcpy => {
@@ -121,12 +121,12 @@ pub(super) fn general(
         it if it == cudaGraphNodeTypeWaitEvent => {
             // SAFETY: the type says which member of the union the program has set.
             let event = unsafe { of.eventWait.event };
-            params::event(machine, event).map(Act::Wait)
+            params::event(machine, event).map(NodeOp::Wait)
         }
         it if it == cudaGraphNodeTypeEventRecord => {
             // SAFETY: the type says which member of the union the program has set.
             let event = unsafe { of.eventRecord.event };
-            params::event(machine, event).map(Act::Record)
+            params::event(machine, event).map(NodeOp::Record)
         }
         it if it == cudaGraphNodeTypeConditional => {
             // SAFETY: the type says which member of the union the program has set.
@@ -147,7 +147,7 @@ api! {
     allowed fn cudaGraphAddEmptyNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
     ) {
-        add(call, out, NodePlace { graph, before, count }, |_, _| Ok(Act::Nothing))
+        add(call, out, NodePlace { graph, before, count }, |_, _| Ok(NodeOp::Nothing))
     }
 
     /// Adds a node of any kind.
@@ -159,7 +159,7 @@ api! {
         unsafe { plain(edges, count) }?;
         add(call, out, NodePlace { graph, before, count }, |machine, device| {
             let act = general(call, machine, (graph.addr(), device), given)?;
-            if let Act::Conditional(it) = &act {
+            if let NodeOp::Conditional(it) = &act {
                 condition::set_has_node(it.handle, true);
                 // SAFETY: `general` has read the structure, so that the pointer is valid.
                 let given = unsafe { &mut *given };
@@ -187,14 +187,14 @@ api! {
 
     /// The launch of a kernel node.
     allowed fn cudaGraphKernelNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaKernelNodeParams>) {
-        get(call, node, out, |act| if let Act::Kernel(it) = act { Some(params::kernel_params(it)) } else { None })
+        get(call, node, out, |act| if let NodeOp::Kernel(it) = act { Some(params::kernel_params(it)) } else { None })
     }
 
     /// Changes the launch of a kernel node. The node keeps its attributes.
     allowed fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
         set(call, node, |machine, device| {
             let mut act = params::kernel(machine, device, given)?;
-            if let (Act::Kernel(new), Act::Kernel(old)) = (&mut act, &machine.graphs.node(node.addr())?.act) {
+            if let (NodeOp::Kernel(new), NodeOp::Kernel(old)) = (&mut act, &machine.graphs.node(node.addr())?.act) {
                 new.copy_attributes(old);
             }
             Ok(act)
@@ -206,7 +206,7 @@ api! {
         call, node: cudaGraphNode_t, attr: cudaLaunchAttributeID, out: Out<'_, cudaLaunchAttributeValue>,
     ) {
         get(call, node, out, |act| {
-            let Act::Kernel(it) = act else { return None };
+            let NodeOp::Kernel(it) = act else { return None };
             params::kernel_attribute(it, attr)
         })
     }
@@ -217,16 +217,16 @@ api! {
     ) {
         let (mut machine, _) = call.context()?;
         let value = value.ok_or(cudaErrorInvalidValue)?;
-        let Act::Kernel(it) = &mut machine.graphs.node_mut(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Kernel(it) = &mut machine.graphs.node_mut(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         params::set_kernel_attribute(it, attr, value)
     }
 
     /// Gives one kernel node the attributes of another.
     allowed fn cudaGraphKernelNodeCopyAttributes(call, to: cudaGraphNode_t, from: cudaGraphNode_t) {
         let (mut machine, _) = call.context()?;
-        let Act::Kernel(from) = &machine.graphs.node(from.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Kernel(from) = &machine.graphs.node(from.addr())?.act else { return Err(cudaErrorInvalidValue) };
         let from = from.clone();
-        let Act::Kernel(to) = &mut machine.graphs.node_mut(to.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Kernel(to) = &mut machine.graphs.node_mut(to.addr())?.act else { return Err(cudaErrorInvalidValue) };
         to.copy_attributes(&from);
         Ok(())
     }
@@ -242,7 +242,7 @@ api! {
     /// The copy of a copy node.
     allowed fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
         let (machine, _) = call.context()?;
-        let Act::Copy(it) = &machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Copy(it) = &machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         put(out, params::copy_params(it, &machine.allocations))
     }
 
@@ -317,7 +317,7 @@ api! {
 
     /// The memset of a memset node.
     allowed fn cudaGraphMemsetNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemsetParams>) {
-        get(call, node, out, |act| if let Act::Fill(it) = act { Some(params::fill_params(it)) } else { None })
+        get(call, node, out, |act| if let NodeOp::Fill(it) = act { Some(params::fill_params(it)) } else { None })
     }
 
     /// Changes the memset of a memset node.
@@ -336,7 +336,7 @@ api! {
     /// The function of a host node.
     allowed fn cudaGraphHostNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaHostNodeParams>) {
         get(call, node, out, |act| {
-            let Act::Host(it) = act else { return None };
+            let NodeOp::Host(it) = act else { return None };
             it.parts().map(|(function, data)| cudaHostNodeParams { fn_: Some(function), userData: data })
         })
     }
@@ -356,7 +356,7 @@ api! {
 
     /// The graph that a node owns.
     allowed fn cudaGraphChildGraphNodeGetGraph(call, node: cudaGraphNode_t, out: Out<'_, cudaGraph_t>) {
-        get(call, node, out, |act| if let Act::Child(it) = act { Some(graph(*it)) } else { None })
+        get(call, node, out, |act| if let NodeOp::Child(it) = act { Some(graph(*it)) } else { None })
     }
 
     /// Adds a record of an event.
@@ -364,17 +364,17 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         event: cudaEvent_t,
     ) {
-        add(call, out, NodePlace { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Record))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::event(machine, event).map(NodeOp::Record))
     }
 
     /// The event that a node records.
     allowed fn cudaGraphEventRecordNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
-        get(call, node, out, |act| if let Act::Record(it) = act { Some(event(*it)) } else { None })
+        get(call, node, out, |act| if let NodeOp::Record(it) = act { Some(event(*it)) } else { None })
     }
 
     /// Changes the event that a node records.
     allowed fn cudaGraphEventRecordNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
-        set(call, node, |machine, _| params::event(machine, event).map(Act::Record))
+        set(call, node, |machine, _| params::event(machine, event).map(NodeOp::Record))
     }
 
     /// Adds signals of semaphores.
@@ -416,17 +416,17 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         event: cudaEvent_t,
     ) {
-        add(call, out, NodePlace { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Wait))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::event(machine, event).map(NodeOp::Wait))
     }
 
     /// The event that a node waits for.
     allowed fn cudaGraphEventWaitNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
-        get(call, node, out, |act| if let Act::Wait(it) = act { Some(event(*it)) } else { None })
+        get(call, node, out, |act| if let NodeOp::Wait(it) = act { Some(event(*it)) } else { None })
     }
 
     /// Changes the event that a node waits for.
     allowed fn cudaGraphEventWaitNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
-        set(call, node, |machine, _| params::event(machine, event).map(Act::Wait))
+        set(call, node, |machine, _| params::event(machine, event).map(NodeOp::Wait))
     }
 
     /// Adds an allocation, which the graph has from now on.
@@ -446,14 +446,14 @@ api! {
             let device = ordinal(machine, props.location.id).map_err(|_| cudaErrorInvalidValue)?;
             let memory = machine.allocations.allocate(device, bytes, Kind::Pool, call.name)?;
             given.dptr = pointer(memory);
-            Ok(Act::Alloc(memory, bytes))
+            Ok(NodeOp::Alloc(memory, bytes))
         })
     }
 
     /// The allocation of a node.
     allowed fn cudaGraphMemAllocNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemAllocNodeParams>) {
         let (machine, _) = call.context()?;
-        let Act::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         let device = machine.allocations.at(memory).map_or(0, |it| it.device);
         let mut found = cudaMemAllocNodeParams { dptr: pointer(memory), ..Default::default() };
         found.bytesize = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
@@ -472,17 +472,17 @@ api! {
             let start = address(memory);
             machine.allocations.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
             let mut others = machine.graphs.get(graph.addr())?.nodes.values();
-            if others.any(|node| matches!(node.act, Act::Free(it) if it == start)) {
+            if others.any(|node| matches!(node.act, NodeOp::Free(it) if it == start)) {
                 return Err(cudaErrorInvalidValue);
             }
-            Ok(Act::Free(start))
+            Ok(NodeOp::Free(start))
         })
     }
 
     /// The memory that a node ends.
     allowed fn cudaGraphMemFreeNodeGetParams(call, node: cudaGraphNode_t, out: *mut c_void) {
         let (machine, _) = call.context()?;
-        let Act::Free(memory) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Free(memory) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         if out.is_null() {
             return Err(cudaErrorInvalidValue);
         }

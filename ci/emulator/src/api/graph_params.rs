@@ -9,7 +9,7 @@ use super::symbol::{VariableRange, VariableSide, request};
 use super::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
 use super::{Call, address, pointer, wide};
 use crate::error::Answer;
-use crate::graph::{Act, AttributeValue, KernelNode};
+use crate::graph::{AttributeValue, KernelNode, NodeOp};
 use crate::machine::Guard;
 use crate::memory::Allocations;
 use crate::shape::LaunchShape;
@@ -22,7 +22,11 @@ use crate::sys::{
     cudaPitchedPtr, cudaPos, dim3,
 };
 
-pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKernelNodeParams) -> Answer<Act> {
+pub(super) fn kernel(
+    machine: &mut Guard,
+    device: usize,
+    given: *const cudaKernelNodeParams,
+) -> Answer<NodeOp> {
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     if given.kernelParams.is_null() && !given.extra.is_null() {
@@ -37,7 +41,7 @@ pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKerne
     };
     let function = given.func;
     let launch = prepare(machine, device, function, shape, given.kernelParams)?;
-    Ok(Act::Kernel(Box::new(KernelNode::new(function.addr(), launch))))
+    Ok(NodeOp::Kernel(Box::new(KernelNode::new(function.addr(), launch))))
 }
 
 pub(super) fn kernel_params(node: &mut KernelNode) -> cudaKernelNodeParams {
@@ -101,14 +105,14 @@ pub(super) fn set_kernel_attribute(
     Ok(())
 }
 
-fn copy(call: &Call, machine: &Guard, request: &Request) -> Answer<Act> {
+fn copy(call: &Call, machine: &Guard, request: &Request) -> Answer<NodeOp> {
     if request.volume.is_empty() {
         return Err(cudaErrorInvalidValue);
     }
-    Ok(Act::Copy(Box::new(plan(call, &machine.allocations, request, Mode::Captured)?.copy)))
+    Ok(NodeOp::Copy(Box::new(plan(call, &machine.allocations, request, Mode::Captured)?.copy)))
 }
 
-pub(super) fn shaped(call: &Call, machine: &Guard, given: *const cudaMemcpy3DParms) -> Answer<Act> {
+pub(super) fn shaped(call: &Call, machine: &Guard, given: *const cudaMemcpy3DParms) -> Answer<NodeOp> {
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() };
     copy(call, machine, &solid(call, machine, given)?)
@@ -121,7 +125,7 @@ pub(super) fn linear(
     src: *const c_void,
     count: usize,
     kind: cudaMemcpyKind,
-) -> Answer<Act> {
+) -> Answer<NodeOp> {
     let (to, from) = (Side::row(address(dst)), Side::row(address(src)));
     copy(call, machine, &Request { to, from, volume: Volume::row(wide(count)), kind })
 }
@@ -134,7 +138,7 @@ pub(super) fn symbol(
     part: VariableRange,
     other: *const c_void,
     kind: cudaMemcpyKind,
-) -> Answer<Act> {
+) -> Answer<NodeOp> {
     let request = request(machine, device, way, part, other, kind)?;
     copy(call, machine, &request)
 }
@@ -179,7 +183,7 @@ pub(super) fn copy_params(it: &crate::stream::Copy, allocations: &Allocations) -
     }
 }
 
-pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams) -> Answer<Act> {
+pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams) -> Answer<NodeOp> {
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     let element = given.elementSize;
@@ -205,7 +209,7 @@ pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams)
     if place == MemoryType::Pageable {
         return Err(cudaErrorInvalidValue);
     }
-    Ok(Act::Fill(Box::new(Fill {
+    Ok(NodeOp::Fill(Box::new(Fill {
         address,
         pitch,
         slice: 0,
@@ -228,10 +232,10 @@ pub(super) fn fill_params(it: &Fill) -> cudaMemsetParams {
     }
 }
 
-pub(super) fn host(given: *const cudaHostNodeParams) -> Answer<Act> {
+pub(super) fn host(given: *const cudaHostNodeParams) -> Answer<NodeOp> {
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
-    Ok(Act::Host(HostCall::function(given.fn_.ok_or(cudaErrorInvalidValue)?, given.userData)))
+    Ok(NodeOp::Host(HostCall::function(given.fn_.ok_or(cudaErrorInvalidValue)?, given.userData)))
 }
 
 pub(super) fn event(machine: &Guard, event: cudaEvent_t) -> Answer<usize> {

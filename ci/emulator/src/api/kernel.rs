@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Call, Out, api, put};
 use crate::error::{Answer, Code};
 use crate::exec::{Kernel, Launch, Program};
-use crate::graph::{Act, KernelNode};
+use crate::graph::{KernelNode, NodeOp};
 use crate::host_line::demangled;
 use crate::machine::{self, Guard};
 use crate::module::load::load;
@@ -95,7 +95,7 @@ pub(super) fn prepare(
     let mut registry = registry();
     let program = program(machine, &mut registry, device, function)?;
     let limits = machine.devices.get(device).map(|device| device.limits).unwrap_or_default();
-    let mut launch = shape.launch(&program, registry.kernel(function.addr())?, device, limits)?;
+    let mut launch = shape.launch(&program, registry.kernel(function.addr())?, limits)?;
     launch.params = arguments(&program, args)?;
     Ok(launch)
 }
@@ -209,7 +209,7 @@ fn launch_now(
         if machine.streams.get(stream)?.device != device {
             return Err(cudaErrorInvalidResourceHandle);
         }
-        let act = Act::Kernel(Box::new(KernelNode::new(function.addr(), launch)));
+        let act = NodeOp::Kernel(Box::new(KernelNode::new(function.addr(), launch)));
         return machine.add_captured(stream, call.name, || Some(act)).map(drop);
     }
     submit_task(&mut machine, stream, device, call.name, Box::new(Kernel::new(launch)))?;

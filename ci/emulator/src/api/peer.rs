@@ -6,6 +6,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use super::transfer::{Mode, Request, Side, plan};
 use super::{Call, Out, address, api, ordinal, put, wide};
 use crate::error::Answer;
+use crate::profile::{Link, profile};
 use crate::stream::{Volume, Work, submit, submit_everywhere};
 use crate::sys::{
     cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorPeerAccessAlreadyEnabled,
@@ -36,11 +37,11 @@ fn copy(call: &Call, request: Request, devices: (c_int, c_int), stream: Option<c
 }
 
 api! {
-    /// Whether one device can use another's memory: every other one can.
+    /// Whether one device can use another's memory: every other one, if the devices have a link.
     allowed fn cudaDeviceCanAccessPeer(call, out: Out<'_, c_int>, device: c_int, peer: c_int) {
         let machine = call.machine()?;
         let (device, peer) = (ordinal(&machine, device)?, ordinal(&machine, peer)?);
-        put(out, c_int::from(device != peer))
+        put(out, c_int::from(device != peer && profile().link != Link::Host))
     }
 
     /// Lets kernels of the current device use another's memory.
@@ -50,7 +51,7 @@ api! {
         if flags != 0 {
             return Err(cudaErrorInvalidValue);
         }
-        if peer == device {
+        if peer == device || profile().link == Link::Host {
             return Err(cudaErrorPeerAccessUnsupported);
         }
         let peers = &mut machine.devices.get_mut(device).ok_or(cudaErrorInvalidDevice)?.peers;

@@ -9,7 +9,7 @@ use core::ffi::c_void;
 use super::mem_pool::device_place;
 use super::{Call, Out, address, api, pointer, wide};
 use crate::error::Answer;
-use crate::graph::Act;
+use crate::graph::NodeOp;
 use crate::machine::Guard;
 use crate::memory::{Kind, PoolKey};
 use crate::stream::{StreamId, Work, submit, submit_aside};
@@ -90,7 +90,7 @@ fn allocate(
     let start = machine.allocations.allocate(device, size, Kind::Pool, call.name)?;
     // A graph has its memory from when the node is made. The memory is usable while the graph runs, and does
     // not belong to the pool.
-    if machine.add_captured(stream, call.name, || Some(Act::Alloc(start, size)))?.is_none() {
+    if machine.add_captured(stream, call.name, || Some(NodeOp::Alloc(start, size)))?.is_none() {
         machine.allocations.pools.took(pool, start, size);
         let m = &mut **machine;
         let before = m.streams.before(stream, &m.queue);

@@ -70,6 +70,14 @@ extern "C" fn __cudaRegisterFunction(
     }
 }
 
+/// Registers a variable by its place on the host. If it is managed, this place gets its address.
+fn add_variable(handle: Handle, host: usize, name: *const c_char, size: usize, managed: Option<usize>) {
+    if let (Some(module), Some(name)) = (module(handle), text(name)) {
+        let name = name.to_string_lossy().into_owned();
+        registry().add_variable(host, RegisteredVariable { module, name, size: super::wide(size), managed });
+    }
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn __cudaRegisterVar(
     handle: Handle,
@@ -81,11 +89,7 @@ extern "C" fn __cudaRegisterVar(
     _constant: c_int,
     _global: c_int,
 ) {
-    if let (Some(module), Some(name)) = (module(handle), text(name)) {
-        let name = name.to_string_lossy().into_owned();
-        let variable = RegisteredVariable { module, name, size: super::wide(size), managed: None };
-        registry().add_variable(host.addr(), variable);
-    }
+    add_variable(handle, host.addr(), name, size, None);
 }
 
 #[unsafe(no_mangle)]
@@ -99,12 +103,7 @@ extern "C" fn __cudaRegisterManagedVar(
     _constant: c_int,
     _global: c_int,
 ) {
-    if let (Some(module), Some(name)) = (module(handle), text(name)) {
-        let name = name.to_string_lossy().into_owned();
-        let managed = Some(host.expose_provenance());
-        let variable = RegisteredVariable { module, name, size: super::wide(size), managed };
-        registry().add_variable(host.addr(), variable);
-    }
+    add_variable(handle, host.addr(), name, size, Some(host.expose_provenance()));
 }
 
 /// Programs call this before they touch a managed variable on the host.

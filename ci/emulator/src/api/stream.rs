@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_uint, c_ulonglong};
 use super::graph::destroy;
 use super::{Call, Out, api, put};
 use crate::error::Answer;
-use crate::graph::Act;
+use crate::graph::NodeOp;
 use crate::stream::{StreamId, Work, nudge, submit, synchronize};
 use crate::sys::{
     cudaAccessPropertyPersisting, cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeMemSyncDomain,
@@ -102,7 +102,7 @@ api! {
             0 => {}
             // External waits are for graphs being captured.
             it if it == cudaEventWaitExternal => {
-                let act = || Some(Act::Wait(event.addr()));
+                let act = || Some(NodeOp::Wait(event.addr()));
                 let node = machine.add_captured(key, call.name, act)?;
                 return node.map(drop).ok_or(cudaErrorIllegalState);
             }

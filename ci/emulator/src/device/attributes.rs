@@ -1,5 +1,7 @@
-//! The attributes of a device: numbers of a small machine of compute capability 9.0.
+//! The attributes of a device. Most are those of a device of compute capability 9.0, and the others those of
+//! the [profile](crate::profile).
 
+use crate::profile::{Link, profile};
 use crate::sys::*;
 
 /// Attributes that are 1 on an H200 and have no name in the headers, or a reserved one.
@@ -7,6 +9,7 @@ const WITHOUT_A_NAME: [u32; 14] = [44, 96, 102, 103, 107, 110, 122, 123, 124, 12
 
 /// The value of an attribute; `None` if there is no such attribute.
 pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
+    let profile = profile();
     let value = match attr {
         it if it == cudaDevAttrMaxThreadsPerBlock => 1024,
         it if it == cudaDevAttrMaxBlockDimX || it == cudaDevAttrMaxBlockDimY => 1024,
@@ -18,43 +21,45 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrWarpSize => 32,
         it if it == cudaDevAttrMaxPitch => i32::MAX,
         it if it == cudaDevAttrMaxRegistersPerBlock => 65536,
-        it if it == cudaDevAttrClockRate => 1_000_000,
+        it if it == cudaDevAttrClockRate => profile.clocks[0] * 1000,
         it if it == cudaDevAttrTextureAlignment => 512,
         it if it == cudaDevAttrGpuOverlap => 1,
-        it if it == cudaDevAttrMultiProcessorCount => 8,
+        it if it == cudaDevAttrMultiProcessorCount => number(profile.multiprocessors),
         it if it == cudaDevAttrCanMapHostMemory => 1,
         it if it == cudaDevAttrSurfaceAlignment => 512,
         it if it == cudaDevAttrConcurrentKernels => 1,
         it if it == cudaDevAttrPciBusId => i32::try_from(device + 1).unwrap_or(0),
-        it if it == cudaDevAttrMemoryClockRate => 1_000_000,
-        it if it == cudaDevAttrGlobalMemoryBusWidth => 64,
-        it if it == cudaDevAttrL2CacheSize => 4 << 20,
-        it if it == cudaDevAttrMaxThreadsPerMultiProcessor => 2048,
-        it if it == cudaDevAttrAsyncEngineCount => 3,
+        it if it == cudaDevAttrMemoryClockRate => profile.clocks[1] * 1000,
+        it if it == cudaDevAttrGlobalMemoryBusWidth => profile.bus,
+        it if it == cudaDevAttrL2CacheSize => profile.cache << 10,
+        it if it == cudaDevAttrMaxThreadsPerMultiProcessor => number(profile.threads),
+        it if it == cudaDevAttrAsyncEngineCount => profile.engines,
         it if it == cudaDevAttrUnifiedAddressing => 1,
         it if it == cudaDevAttrTexturePitchAlignment => 32,
-        it if it == cudaDevAttrComputeCapabilityMajor => 9,
+        it if it == cudaDevAttrComputeCapabilityMajor => number(profile.capability / 10),
+        it if it == cudaDevAttrComputeCapabilityMinor => number(profile.capability % 10),
         it if it == cudaDevAttrStreamPrioritiesSupported => 1,
         it if it == cudaDevAttrGlobalL1CacheSupported || it == cudaDevAttrLocalL1CacheSupported => 1,
-        it if it == cudaDevAttrMaxSharedMemoryPerMultiprocessor => 228 << 10,
+        it if it == cudaDevAttrMaxSharedMemoryPerMultiprocessor => number(profile.shared << 10),
         it if it == cudaDevAttrMaxRegistersPerMultiprocessor => 65536,
         it if it == cudaDevAttrManagedMemory => 1,
         it if it == cudaDevAttrMultiGpuBoardGroupID => i32::try_from(device).unwrap_or(0),
-        it if it == cudaDevAttrSingleToDoublePrecisionPerfRatio => 2,
+        it if it == cudaDevAttrSingleToDoublePrecisionPerfRatio => profile.ratio,
         it if it == cudaDevAttrConcurrentManagedAccess => 1,
         it if it == cudaDevAttrComputePreemptionSupported => 1,
         it if it == cudaDevAttrCanUseHostPointerForRegisteredMem => 1,
-        it if it == cudaDevAttrCooperativeLaunch || it == cudaDevAttrClusterLaunch => 1,
-        it if it == cudaDevAttrMaxSharedMemoryPerBlockOptin => 227 << 10,
+        it if it == cudaDevAttrCooperativeLaunch => 1,
+        it if it == cudaDevAttrClusterLaunch => i32::from(profile.capability >= 90),
+        it if it == cudaDevAttrMaxSharedMemoryPerBlockOptin => number(profile.most_shared()),
         it if it == cudaDevAttrHostRegisterSupported => 1,
-        it if it == cudaDevAttrMaxBlocksPerMultiprocessor => 32,
+        it if it == cudaDevAttrMaxBlocksPerMultiprocessor => number(profile.blocks),
         it if it == cudaDevAttrMaxPersistingL2CacheSize => 2 << 20,
         it if it == cudaDevAttrMaxAccessPolicyWindowSize => 2 << 20,
-        it if it == cudaDevAttrReservedSharedMemoryPerBlock => 1024,
+        it if it == cudaDevAttrReservedSharedMemoryPerBlock => number(profile.reserved() << 10),
         it if it == cudaDevAttrMemoryPoolsSupported => 1,
         // File descriptors, and the handles of a fabric, of which this machine has none.
         it if it == cudaDevAttrMemoryPoolSupportedHandleTypes => 1 | 8,
-        it if it == cudaDevAttrEccEnabled => 1,
+        it if it == cudaDevAttrEccEnabled => i32::from(profile.ecc),
         it if it == cudaDevAttrHostRegisterReadOnlySupported => 1,
         it if it == cudaDevAttrTimelineSemaphoreInteropSupported => 1,
         it if it == cudaDevAttrHostNumaMemoryPoolsSupported => 1,
@@ -77,6 +82,10 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         _ => return None,
     };
     Some(value)
+}
+
+fn number(value: u32) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
 }
 
 /// Sizes of textures and surfaces.
@@ -114,12 +123,13 @@ fn known(attr: cudaDeviceAttr) -> bool {
     (1..cudaDevAttrMax.0).contains(&attr.0)
 }
 
-/// The value of an attribute of a pair of devices: every pair has peer access and native atomics.
+/// The value of an attribute of a pair of devices, by their link.
 pub(crate) fn p2p_attribute(attr: cudaDeviceP2PAttr) -> Option<i32> {
     match attr {
         it if it == cudaDevP2PAttrPerformanceRank => Some(0),
-        it if it == cudaDevP2PAttrAccessSupported || it == cudaDevP2PAttrNativeAtomicSupported => Some(1),
-        it if it == cudaDevP2PAttrCudaArrayAccessSupported => Some(1),
+        it if it == cudaDevP2PAttrAccessSupported => Some(i32::from(profile().link != Link::Host)),
+        it if it == cudaDevP2PAttrNativeAtomicSupported => Some(i32::from(profile().link == Link::Bridge)),
+        it if it == cudaDevP2PAttrCudaArrayAccessSupported => Some(i32::from(profile().link != Link::Host)),
         _ => None,
     }
 }

@@ -1,12 +1,9 @@
-//! The result of `cudaGetDeviceProperties`: a device of compute capability 9.0 with few multiprocessors,
-//! whose name identifies the emulator.
+//! The result of `cudaGetDeviceProperties`. The name identifies the emulator.
 
 use super::attribute;
 use crate::config::Config;
+use crate::profile::profile;
 use crate::sys::*;
-
-/// The name of every device.
-const NAME: &[u8] = b"CUDA emulator";
 
 /// The bus id of a device, as `cudaDeviceGetPCIBusId` writes it.
 pub(crate) fn pci_bus_id(device: usize) -> String {
@@ -18,7 +15,7 @@ pub(crate) fn properties(device: usize, config: &Config) -> cudaDeviceProp {
     let get = |attr: cudaDeviceAttr| attribute(attr, device).unwrap_or(0);
     let size = |attr: cudaDeviceAttr| usize::try_from(get(attr)).unwrap_or(0);
     let mut name = [0; 256];
-    for (to, from) in name.iter_mut().zip(NAME) {
+    for (to, from) in name.iter_mut().zip(profile().name.as_bytes()) {
         *to = core::ffi::c_char::try_from(*from).unwrap_or(0);
     }
     let mut uuid = CUuuid_st { bytes: [0; 16] };
@@ -175,12 +172,13 @@ mod tests {
             managed: true,
             leaks: false,
             initcheck: false,
+            runs_on: false,
             races: false,
         };
         let prop = properties(1, &config);
         let name: Vec<u8> =
             prop.name.iter().take_while(|c| **c != 0).map(|c| u8::try_from(*c).unwrap()).collect();
-        assert_eq!(name, NAME);
+        assert_eq!(name, profile().name.as_bytes());
         assert_eq!((prop.major, prop.minor, prop.warpSize), (9, 0, 32));
         assert_eq!(prop.totalGlobalMem, 1 << 30);
         assert_eq!(prop.pciBusID, 2);

@@ -6,6 +6,7 @@ use super::env::Env;
 use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
 use super::pending::Matrices;
+use super::polls::Polls;
 use super::races::KernelRaces;
 use super::warp::{Turn, Warp};
 
@@ -66,9 +67,9 @@ impl Block {
         block
     }
 
-    /// The number of its warps, and its shared memory.
-    pub(super) fn extent(&self) -> (usize, *const u8, usize) {
-        (self.warps.len(), self.shared.as_ptr().cast(), size_of_val(&self.shared[..]))
+    /// Its shared memory.
+    pub(super) fn extent(&self) -> (*const u8, usize) {
+        (self.shared.as_ptr().cast(), size_of_val(&self.shared[..]))
     }
 }
 
@@ -81,6 +82,8 @@ pub(super) struct Runner<'a> {
     pub(super) workspace: u64,
     /// The accesses of the launch, if the machine looks for races.
     pub(super) races: Option<&'a mut KernelRaces>,
+    /// The polls of the launch, if this step is inspected.
+    pub(super) polls: Option<&'a mut Polls>,
 }
 
 impl Runner<'_> {
@@ -94,8 +97,9 @@ impl Runner<'_> {
         let shared: &mut [u8] = bytemuck::cast_slice_mut(&mut block.shared);
         let mut cx = Context {
             watched: self.env.watches(),
-            traced: self.env.traces(),
+            traced: self.env.traces() || self.polls.is_some(),
             races: self.races.as_deref_mut(),
+            polls: self.polls.as_deref_mut(),
             env: self.env,
             launch: self.launch,
             program: &self.launch.program,
@@ -153,7 +157,7 @@ impl Runner<'_> {
                     at.join(", "),
                     waits.join("; ")
                 );
-                return Err(Fault { code: Fault::LAUNCH_FAILURE, message });
+                return Err(Fault { code: Fault::LAUNCH_FAILURE, message, at: None });
             }
         }
     }

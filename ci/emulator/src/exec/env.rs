@@ -6,10 +6,11 @@
 
 use std::sync::Arc;
 
-use super::fault::{Fault, Mistake, Refused};
+use super::fault::{Fault, Refused, Report};
 use super::file::low;
 use super::image::{Image, Texture};
-use super::program::{CODE, Program, SHARED};
+use super::polls::Poll;
+use super::program::{CODE, Program, SHARED, Scope};
 use super::runtime::RuntimeFunction;
 
 /// One live allocation, as a kernel may use it.
@@ -109,10 +110,42 @@ pub trait Env: Send {
         let _ = (kind, at, mask, bytes, pc);
     }
 
-    /// Takes the report of a mistake within a kernel, and the accesses or threads that take part. Called only
-    /// if this [traces](Env::traces).
-    fn report(&mut self, mistake: Mistake, what: String, parts: &[String]) {
-        let _ = (mistake, what, parts);
+    /// Whether the other blocks of a kernel run on after a fault, to be checked for races.
+    fn runs_on(&self) -> bool {
+        false
+    }
+
+    /// Whether other operations or the host may set flags for this one.
+    fn has_flags(&self) -> bool {
+        false
+    }
+
+    /// Notes a strong write to an address of this process: whether it is an atomic operation, and the scope
+    /// in which it releases what was before, if it does. Called only if this [traces](Env::traces).
+    fn wrote_flag(&mut self, at: *mut u8, atomic: bool, releases: Option<Scope>) {
+        let _ = (at, atomic, releases);
+    }
+
+    /// Whether a strong read of a value at an address of this process finds what another operation or the
+    /// host has released, and is new. Called only if this [has flags](Env::has_flags).
+    fn finds_flag(&mut self, at: *mut u8, value: u64) -> bool {
+        let _ = (at, value);
+        false
+    }
+
+    /// Notes that what such a read has found is acquired.
+    fn acquired(&mut self, at: usize, program: &Arc<Program>) {
+        let _ = (at, program);
+    }
+
+    /// Takes the report of a mistake within a kernel. Called only if this [traces](Env::traces).
+    fn report(&mut self, report: Report) {
+        let _ = report;
+    }
+
+    /// Takes what a kernel has polled for long.
+    fn polls(&mut self, program: &Program, poll: &Poll) {
+        let _ = (program, poll);
     }
 
     /// Sets the value of a conditional node of a graph.

@@ -1,4 +1,4 @@
-//! Faults: how a kernel ends with an error. And mistakes, which it survives.
+//! Faults: how a kernel ends with an error. Mistakes, which it survives. And the places of both in its code.
 
 use core::fmt;
 
@@ -9,6 +9,52 @@ pub struct Fault {
     pub code: u32,
     /// The error, with its place, thread and kernel.
     pub message: String,
+    /// The thread and its instruction, if it is one thread's.
+    pub at: Option<ThreadLine>,
+}
+
+/// An instruction of a kernel, in PTX and in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeLine {
+    /// The kernel or the function that has the instruction.
+    pub function: String,
+    /// Whether that is a function which the kernel calls.
+    pub called: bool,
+    /// The line of the PTX text.
+    pub ptx: u32,
+    /// File and line of the source, if the program has line information.
+    pub source: Option<(String, u32)>,
+}
+
+impl fmt::Display for CodeLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.called {
+            write!(f, " in function {}", self.function)?;
+        }
+        write!(f, " at PTX line {}", self.ptx)?;
+        match &self.source {
+            Some((file, line)) => write!(f, ", {file}:{line}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A thread of a launch, and the instruction that it is at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadLine {
+    /// The thread in its block.
+    pub thread: [u32; 3],
+    /// The block in the grid.
+    pub block: [u32; 3],
+    /// The instruction.
+    pub code: CodeLine,
+}
+
+impl fmt::Display for ThreadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([tx, ty, tz], [bx, by, bz]) = (self.thread, self.block);
+        write!(f, "thread ({tx},{ty},{tz}) of block ({bx},{by},{bz}){}", self.code)
+    }
 }
 
 impl Fault {
@@ -53,8 +99,23 @@ pub enum Mistake {
     Outside,
     /// Threads of a block meet a barrier in different places.
     Barrier,
+    /// A thread executes an instruction of its warp whose mask does not name it.
+    Mask,
     /// Nothing orders a thread's write and a bulk copy or product that reads it.
     Proxy,
+}
+
+/// The report of a mistake.
+#[derive(Debug)]
+pub struct Report {
+    /// What it is.
+    pub mistake: Mistake,
+    /// The same in words, with the kernel.
+    pub what: String,
+    /// The accesses or threads that take part.
+    pub parts: Vec<(String, ThreadLine)>,
+    /// The bytes of global memory that the mistake is about: their address, and how many.
+    pub memory: Option<(u64, u64)>,
 }
 
 /// The reason why an image cannot be used: the code of the fault, and a message.

@@ -9,14 +9,18 @@ use super::env::{Env, Region, Step, Task};
 use super::fault::Fault;
 use super::file::low;
 use super::launch::{Cached, Launch};
+use super::polls::Polls;
 use super::program::{Element, Program};
 use super::races::KernelRaces;
 use super::workers::Blocks;
+use crate::fidelity::{self, Limit};
 
 /// The number of instructions that a block runs before another has its turn.
 const BLOCK_TURN: u64 = 1 << 16;
 /// The number of instructions after which a kernel is long enough for several processors.
 const WORTH: u64 = 1 << 15;
+/// The number of instructions that other blocks may run after a fault.
+const AFTER_A_FAULT: u64 = 1 << 22;
 /// Bytes of the memory that grid-wide barriers use.
 const WORKSPACE: u64 = 64;
 
@@ -41,6 +45,11 @@ pub struct Kernel {
     workspace: u64,
     /// The accesses so far, if the machine looks for races.
     races: Option<Box<KernelRaces>>,
+    /// The first fault, and when it was, if other blocks run on.
+    fault: Option<(Fault, u64)>,
+    /// Its polls, from its first step on, and whether this step is inspected.
+    polls: Option<Polls>,
+    inspected: bool,
 }
 
 // SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of
@@ -65,6 +74,9 @@ impl Kernel {
             clock: 0,
             workspace: 0,
             races: None,
+            fault: None,
+            polls: None,
+            inspected: false,
         }
     }
 
@@ -93,8 +105,8 @@ impl Kernel {
         for rank in 0..blocks {
             let block = Block::start(&self.launch, self.spare.pop(), &mut cluster, rank);
             if let Some(races) = &mut self.races {
-                let (warps, shared, bytes) = block.extent();
-                races.start(low(block.number), warps, shared.addr(), bytes);
+                let (shared, bytes) = block.extent();
+                races.start(low(block.number), threads, shared.addr(), bytes);
             }
             self.resident.push(block);
         }
@@ -126,6 +138,7 @@ impl Kernel {
         let fault = || Fault {
             code: Fault::OUT_OF_RESOURCES,
             message: format!("kernel {}: no memory for its grid-wide barrier", self.launch.program.name),
+            at: None,
         };
         let region = env.region(self.workspace).ok_or_else(fault)?;
         clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
@@ -149,7 +162,18 @@ impl Kernel {
             self.turn %= self.resident.len();
             let mut fuel = left.min(BLOCK_TURN.saturating_sub(self.spent).max(1));
             let given = fuel;
-            let state = self.run_block(env, &mut fuel)?;
+            let state = match self.run_block(env, &mut fuel) {
+                Err(fault) if env.traces() && env.runs_on() => {
+                    self.fault.get_or_insert((fault, self.clock));
+                    Left::Over
+                }
+                state => state?,
+            };
+            if let Some((fault, _)) =
+                self.fault.take_if(|(_, since)| self.clock.saturating_sub(*since) > AFTER_A_FAULT)
+            {
+                return Err(fault);
+            }
             // A turn costs something even when it runs nothing.
             left = left.saturating_sub((given - fuel).max(1));
             self.spent += given - fuel;
@@ -181,7 +205,7 @@ impl Kernel {
         let cluster = self.clusters.iter_mut().find(|it| it.number == block.cluster);
         let Some(cluster) = cluster else {
             let message = format!("kernel {}: a block without a cluster", self.launch.program.name);
-            return Err(Fault { code: Fault::LAUNCH_FAILURE, message });
+            return Err(Fault { code: Fault::LAUNCH_FAILURE, message, at: None });
         };
         let (caches, clock) = (&mut self.caches, &mut self.clock);
         Runner {
@@ -191,6 +215,7 @@ impl Kernel {
             clock,
             workspace: self.workspace,
             races: self.races.as_deref_mut(),
+            polls: self.polls.as_mut().filter(|_| self.inspected),
         }
         .run(block, cluster, fuel)
     }
@@ -200,7 +225,13 @@ impl Kernel {
         let program = &self.launch.program;
         let alone = self.launch.cluster_blocks() == 1 && !self.launch.cooperative && !program.shows_order;
         let left = self.resident.len() as u64 + (self.count() - self.next);
-        alone && !env.watches() && !env.traces() && self.clock >= WORTH && left > 1 && env.processors() > 1
+        alone
+            && !self.inspected
+            && !env.watches()
+            && !env.traces()
+            && self.clock >= WORTH
+            && left > 1
+            && env.processors() > 1
     }
 
     /// Runs blocks on several processors.
@@ -229,10 +260,20 @@ impl Task for Kernel {
         if env.traces() && self.races.is_none() {
             self.races = Some(Box::default());
         }
+        self.inspected = self.polls.get_or_insert_with(Polls::new).begins();
+        if self.clock == 0 && self.launch.program.approximate {
+            fidelity::note(Limit::ApproximateMath);
+        }
+        if self.clock == 0 && self.launch.program.shows_order {
+            fidelity::note(Limit::Order);
+        }
         let result = self.run(env, budget);
+        if let Some(poll) = self.polls.as_mut().filter(|_| self.inspected).and_then(Polls::ends) {
+            env.polls(&self.launch.program, &poll);
+        }
         self.caches.fill(Cached::EMPTY);
         let step = match result {
-            Ok(true) => Step::Done,
+            Ok(true) => self.fault.take().map_or(Step::Done, |(fault, _)| Step::Fault(fault)),
             Ok(false) => return Step::Yield,
             Err(fault) => Step::Fault(fault),
         };

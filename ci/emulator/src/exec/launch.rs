@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, parts};
 use super::env::{AccessKind, Env};
-use super::fault::{Fault, Mistake};
+use super::fault::{CodeLine, Fault, Mistake, Report, ThreadLine};
 use super::file::{LANES, low};
-use super::program::{Access, Program};
+use super::polls::Polls;
+use super::program::{Access, Program, SharedArray};
 use super::races::KernelRaces;
 use crate::host_line::demangled;
 use crate::ptx::Space;
@@ -30,10 +31,31 @@ pub struct Launch {
     pub cluster: Option<[u32; 3]>,
     /// The bytes of stack that a thread may use.
     pub stack: u32,
-    /// Multiprocessors of the device.
-    pub multiprocessors: u32,
+    /// The multiprocessors of the device.
+    pub processor: Processor,
     /// The launch's number, for `%gridid`.
     pub number: u64,
+}
+
+/// The multiprocessors of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Processor {
+    /// How many there are.
+    pub count: u32,
+    /// Bytes of shared memory of each.
+    pub shared: u32,
+    /// How many of them are kept for each block.
+    pub reserved: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Blocks of each.
+    pub blocks: u32,
+}
+
+impl Processor {
+    /// Those of an H200.
+    pub const LARGE: Self =
+        Self { count: 132, shared: 228 << 10, reserved: 1 << 10, threads: 2048, blocks: 32 };
 }
 
 impl Launch {
@@ -49,7 +71,7 @@ impl Launch {
             cooperative: false,
             cluster: None,
             stack: 1 << 16,
-            multiprocessors: 132,
+            processor: Processor::LARGE,
             number: 0,
         }
     }
@@ -75,22 +97,21 @@ impl Launch {
     /// The number of blocks that a multiprocessor holds at a time.
     #[must_use]
     pub fn blocks_per_multiprocessor(&self) -> u32 {
-        self.blocks_within(228 << 10)
+        self.blocks_within(self.processor.shared)
     }
 
-    /// The number of blocks that a multiprocessor with so many bytes of shared memory holds. It keeps 1 KiB
-    /// for each.
+    /// The number of blocks that a multiprocessor with so many bytes of shared memory holds.
     #[must_use]
     pub fn blocks_within(&self, shared: u32) -> u32 {
         let threads = self.threads().max(1).next_multiple_of(32);
-        let by_memory = shared / self.shared().saturating_add(1 << 10);
-        (2048 / threads).min(by_memory).min(32)
+        let by_memory = shared / self.shared().saturating_add(self.processor.reserved).max(1);
+        (self.processor.threads / threads).min(by_memory).min(self.processor.blocks)
     }
 
     /// The number of blocks that run at the same time.
     #[must_use]
     pub fn resident(&self) -> u64 {
-        u64::from(self.blocks_per_multiprocessor().max(1)) * u64::from(self.multiprocessors.max(1))
+        u64::from(self.blocks_per_multiprocessor().max(1)) * u64::from(self.processor.count.max(1))
     }
 
     /// Blocks of a cluster along each axis. Without clusters each block is one.
@@ -153,10 +174,12 @@ pub(super) struct Context<'a> {
     pub(super) within: [u32; 3],
     /// Whether reads and writes are watched.
     pub(super) watched: bool,
-    /// Whether the machine looks for races.
+    /// Whether the machine looks for races, or the step is inspected.
     pub(super) traced: bool,
     /// The accesses of this launch, if it does.
     pub(super) races: Option<&'a mut KernelRaces>,
+    /// The polls of this launch, if the step is inspected.
+    pub(super) polls: Option<&'a mut Polls>,
     pub(super) shared: *mut u8,
     pub(super) shared_len: u64,
     pub(super) caches: &'a mut Vec<Cached>,
@@ -182,42 +205,71 @@ impl Cached {
     pub(super) const EMPTY: Self = Self { start: 0, len: 0, host: core::ptr::null_mut(), writable: false };
 }
 
+/// The element of so many bytes at an offset in an object, in words.
+pub(crate) fn element(offset: u64, size: u64) -> String {
+    match offset.checked_rem(size) {
+        Some(0) if size > 1 => {
+            format!("element {} (bytes {offset} to {})", offset / size, offset + size)
+        }
+        _ => format!("byte {offset}"),
+    }
+}
+
 impl Context<'_> {
     /// The number of the current block as races have it.
     pub(super) fn block(&self) -> u32 {
         low(self.number)
     }
 
-    /// Reports a mistake at two instructions, once for each pair of lines.
-    pub(super) fn report(&mut self, mistake: Mistake, pcs: (u32, u32), what: &str, parts: &[String]) {
+    /// Reports a mistake at two instructions, once for each pair of lines, with the bytes of global memory
+    /// that it is about.
+    pub(super) fn report(
+        &mut self,
+        mistake: Mistake,
+        pcs: (u32, u32),
+        what: &str,
+        parts: Vec<(String, ThreadLine)>,
+        memory: Option<(u64, u64)>,
+    ) {
         let (a, b) = (self.program.first_of_line(pcs.0), self.program.first_of_line(pcs.1));
         let (first, second) = (a.min(b), a.max(b));
         if self.program.reported.lock().insert((mistake, first, second)) {
-            self.env.report(mistake, format!("kernel {}: {what}", demangled(&self.program.name)), parts);
+            let what = format!("kernel {}: {what}", demangled(&self.program.name));
+            self.env.report(Report { mistake, what, parts, memory });
         }
     }
 
     /// A thread of a block, by their numbers, and an instruction.
-    pub(super) fn thread_at(&self, block: u32, thread: u32, pc: u32) -> String {
+    pub(super) fn thread_at(&self, block: u32, thread: u32, pc: u32) -> ThreadLine {
         let [w, h, _] = self.launch.grid;
-        let (bx, by, bz) = (block % w, block / w % h, block / w / h);
-        let [tx, ty, tz] = self.launch.thread(thread);
-        format!("thread ({tx},{ty},{tz}) of block ({bx},{by},{bz}){}", self.place(pc))
+        let block = [block % w, block / w % h, block / w / h];
+        ThreadLine { thread: self.launch.thread(thread), block, code: self.place(pc) }
+    }
+
+    /// The array of shared memory at an address, and which of its elements of so many bytes is there.
+    pub(super) fn shared_object(&self, address: u64, size: u64) -> String {
+        let (offset, rank) = parts(address);
+        let of = rank.map_or_else(String::new, |rank| format!(" of block {rank} of the cluster"));
+        let within = |it: &&SharedArray| u64::from(it.start) <= offset && offset < u64::from(it.end);
+        let (start, name) = match self.program.arrays.iter().find(within) {
+            Some(array) => (array.start, format!("the array {}", demangled(&array.name))),
+            None if offset >= u64::from(self.program.static_shared) => {
+                (self.program.static_shared, "the dynamic shared memory".to_owned())
+            }
+            None => (0, "the block's shared memory".to_owned()),
+        };
+        format!("{} of {name}{of}", element(offset - u64::from(start), size))
     }
 
     /// An error in a thread of the current block.
     pub(super) fn fault(&self, code: u32, what: &str, thread: u32, pc: u32) -> Fault {
-        let [bx, by, bz] = self.block;
-        let [tx, ty, tz] = self.launch.thread(thread);
-        let place = self.place(pc);
-        let name = demangled(&self.program.name);
-        let message =
-            format!("kernel {name}: {what}, by thread ({tx},{ty},{tz}) of block ({bx},{by},{bz}){place}");
-        Fault { code, message }
+        let at = ThreadLine { thread: self.launch.thread(thread), block: self.block, code: self.place(pc) };
+        let message = format!("kernel {}: {what}, by {at}", demangled(&self.program.name));
+        Fault { code, message, at: Some(at) }
     }
 
     /// The place of an instruction, in PTX and, if known, in the source.
-    pub(super) fn place(&self, pc: u32) -> String {
+    pub(super) fn place(&self, pc: u32) -> CodeLine {
         self.program.place(pc)
     }
 
@@ -237,11 +289,16 @@ impl Context<'_> {
     ) {
         if self.traced && matches!(a.space, Space::Global | Space::Const | Space::Generic) {
             let kind = match kind {
-                AccessKind::Read if a.strong => AccessKind::StrongRead,
-                AccessKind::Write if a.strong => AccessKind::Strong,
+                AccessKind::Read if a.strong.is_some() => AccessKind::StrongRead,
+                AccessKind::Write if a.strong.is_some() => AccessKind::Strong,
                 kind => kind,
             };
-            self.env.touched(kind, at, mask, bytes, pc);
+            if let Some(polls) = &mut self.polls {
+                polls.note(kind, at, mask, bytes, pc);
+            }
+            if self.env.traces() {
+                self.env.touched(kind, at, mask, bytes, pc);
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Matrices that the lanes of a warp hold together: their layout in registers, loads, stores and products.
 //!
-//! A matrix instruction has more registers than an instruction has slots. So its registers are first laid on
-//! the warp's table ([`Op::Lay`](super::program::Op::Lay)). The operation takes its operands from the table
-//! and leaves its results there, and these go back to registers ([`Op::Take`](super::program::Op::Take)).
+//! A matrix instruction has more registers than an instruction has slots. So its registers are first packed
+//! into the warp's table ([`Op::PackFragment`](super::program::Op::PackFragment)). The operation takes its
+//! operands from the table and leaves its results there, and
+//! [`Op::UnpackFragment`](super::program::Op::UnpackFragment) writes these back to registers.
 //!
 //! Sums are of 64-bit numbers, rounded once at their end. Tensor cores round differently, in ways that NVIDIA
 //! does not promise, so compare with a tolerance.
@@ -17,8 +18,9 @@ use super::file::{FULL, LANES, Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::Verb;
 use super::number::Number;
-use super::program::{Access, Matrix, Multiply, NONE, Order, Spread, Tile, Until};
+use super::program::{Access, FragmentLayout, Matrix, Multiply, NONE, Order, Tile, Until};
 use super::warp::{Flow, Group, Table, Warp};
+use crate::fidelity::{self, Limit};
 
 /// Bytes of a row of the small matrices of `ldmatrix`.
 const ROW: u64 = 16;
@@ -35,7 +37,9 @@ impl Tile {
         all > 0
             && match self.spread {
                 // The powers of two are counted on below.
-                Spread::Fragment => held >= all && all.is_power_of_two() && self.columns.is_power_of_two(),
+                FragmentLayout::Fragment => {
+                    held >= all && all.is_power_of_two() && self.columns.is_power_of_two()
+                }
                 _ => held == all,
             }
     }
@@ -48,16 +52,16 @@ impl Tile {
         // Registers alternate in the rows, eight apart; then they go on in the columns.
         let turns = self.rows / 8;
         match self.spread {
-            Spread::Left => {
+            FragmentLayout::Left => {
                 (group + 8 * (register % turns), within * per + part + register / turns * 4 * per)
             }
-            Spread::Right => (within * per + part + register * 4 * per, group),
-            Spread::Sums => {
+            FragmentLayout::Right => (within * per + part + register * 4 * per, group),
+            FragmentLayout::Sums => {
                 let element = register * per + part;
                 let block = element / 2;
                 (group + 8 * (block % turns), within * 2 + element % 2 + 8 * (block / turns))
             }
-            Spread::Fragment => {
+            FragmentLayout::Fragment => {
                 let at = ((lane * self.registers + register) * per + part) & (self.rows * self.columns - 1);
                 (at >> self.columns.trailing_zeros(), at & (self.columns - 1))
             }
@@ -168,7 +172,7 @@ impl Multiply {
 
 impl Warp {
     /// Lays registers on the table, from a place on.
-    pub(super) fn lay(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
+    pub(super) fn pack_fragment(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
         let used = s.iter().take_while(|slot| **slot != NONE);
         for (at, &slot) in (usize::from(first)..).zip(used) {
             if self.table.len() <= at {
@@ -181,7 +185,7 @@ impl Warp {
     }
 
     /// Takes registers from the table, from a place on.
-    pub(super) fn take(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
+    pub(super) fn unpack_fragment(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
         let used = s.iter().take_while(|slot| **slot != NONE);
         for (row, &slot) in self.table.iter().skip(usize::from(first)).zip(used) {
             if wide {
@@ -234,8 +238,14 @@ impl Warp {
                     super::bytes::write(at, access.element, tile.bits(&table, lane, held));
                 })?;
             }
-            Matrix::Multiply(multiply) => self.table = multiply.run(&self.table),
-            Matrix::Product(warpgroup) => self.ask_product(cx, warpgroup, s, pc)?,
+            Matrix::Multiply(multiply) => {
+                fidelity::note(Limit::TensorSums);
+                self.table = multiply.run(&self.table);
+            }
+            Matrix::Product(warpgroup) => {
+                fidelity::note(Limit::TensorSums);
+                self.ask_product(cx, warpgroup, s, pc)?;
+            }
             Matrix::ProductFence => self.fence_products(),
             Matrix::CloseProducts => self.close_products(),
             Matrix::WaitForProducts(left) => self.wait_for_products(cx, Until::Groups(left))?,

@@ -10,9 +10,10 @@ use super::fault::{Fault, Mistake};
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
 use super::near::{Bounds, NEAR, Near, Shape};
-use super::program::{Access, Element, Modify};
+use super::order::{HappensBefore, StrongAccess};
+use super::program::{Access, Element, Modify, Scope, Strength};
 use super::program::{LOCAL, PARAM, SHARED};
-use super::races::{self, KernelRaces, Wrong};
+use super::races::{self, Wrong};
 use super::warp::Warp;
 use crate::host_line::demangled;
 use crate::ptx::Space;
@@ -29,7 +30,7 @@ pub(super) const BYTES: Access = Access {
     wide_address: true,
     offset: 0,
     cache: u32::MAX,
-    strong: false,
+    strong: None,
     proxy: false,
 };
 
@@ -197,6 +198,8 @@ impl Warp {
         if cx.races.is_some() {
             self.goes_on(cx, mask, pc);
         }
+        // Before the host can see the value.
+        self.strong(cx, a, AccessKind::Write, &at, mask);
         for lane in lanes(mask) {
             if let Some(addresses) = &addresses {
                 let bits = u64::MAX >> (64 - 8 * size);
@@ -218,9 +221,6 @@ impl Warp {
             for (part, &slot) in parts() {
                 write(at[lane].wrapping_add(part * size), a.element, value(self, slot, lane));
             }
-        }
-        if a.strong {
-            self.order(cx, |races, block, warp| races.strong(block, warp, false));
         }
         Ok(())
     }
@@ -287,9 +287,50 @@ impl Warp {
             }
             last = Some(at[lane]);
         }
-        if a.strong || kind == AccessKind::Strong {
-            self.order(cx, |races, block, warp| races.strong(block, warp, kind == AccessKind::Read));
+        self.strong(cx, a, kind, at, mask);
+    }
+
+    /// Notes what a strong access of lanes orders, if the machine looks for races.
+    fn strong(&self, cx: &mut Context<'_>, a: Access, kind: AccessKind, at: &Pointers, mask: u32) {
+        let Some(strength) = a.strong.filter(|_| cx.races.is_some()) else { return };
+        let bytes = usize::try_from(a.bytes()).unwrap_or(0);
+        let (reads, writes) = (kind != AccessKind::Write, kind != AccessKind::Read);
+        self.order(cx, |order, block, warp| {
+            order.strong(&StrongAccess { block, warp, mask, at, bytes, strength, reads, writes });
+        });
+        let own = cx.shared.addr()..cx.shared.addr() + usize::try_from(cx.shared_len).unwrap_or(0);
+        let has_flags = cx.env.has_flags();
+        for lane in lanes(mask).filter(|lane| !own.contains(&at[*lane].addr())) {
+            if reads
+                && has_flags
+                && strength.scope > Scope::Block
+                && cx.env.finds_flag(at[lane], read(at[lane], a.element))
+            {
+                if strength.acquires {
+                    cx.env.acquired(at[lane].addr(), &cx.launch.program);
+                } else {
+                    self.order(cx, |order, block, warp| {
+                        order.reads_foreign(block, warp, 1 << lane, at[lane].addr());
+                    });
+                }
+            }
+            if writes {
+                let mut releases = None;
+                self.order(cx, |order, block, warp| {
+                    releases = order.releases(block, warp, lane, strength);
+                });
+                if releases.is_some() || has_flags {
+                    cx.env.wrote_flag(at[lane], reads, releases);
+                }
+            }
         }
+    }
+
+    /// Acquires the flags of other operations that lanes have read, behind a fence or a barrier.
+    pub(super) fn acquire_flags(&self, cx: &mut Context<'_>, mask: u32) {
+        let mut found = Vec::new();
+        self.order(cx, |order, block, warp| found = order.take_foreign(block, warp, mask));
+        found.into_iter().for_each(|at| cx.env.acquired(at, &cx.launch.program));
     }
 
     /// Notes what one lane touches, and reports what is wrong about it.
@@ -312,8 +353,8 @@ impl Warp {
             _ => return,
         };
         let kind = match kind {
-            AccessKind::Read if a.strong => AccessKind::StrongRead,
-            AccessKind::Write if a.strong => AccessKind::Strong,
+            AccessKind::Read if a.strong.is_some() => AccessKind::StrongRead,
+            AccessKind::Write if a.strong.is_some() => AccessKind::Strong,
             kind => kind,
         };
         let (block, thread) = (cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)));
@@ -334,11 +375,18 @@ impl Warp {
             at,
             bytes,
             shared,
+            scope: a.strong.unwrap_or(Strength::RELAXED).scope,
             proxy: a.proxy,
             changes_nothing,
         };
         let Some(wrong) = races.access(&access) else { return };
-        let memory = if shared { "shared" } else { "global" };
+        let address = address & WINDOW;
+        let size = u64::from(a.element.size());
+        let (object, memory) = if shared {
+            (format!("shared memory: {}", cx.shared_object(address, size)), None)
+        } else {
+            ("global memory".to_owned(), Some((address, size)))
+        };
         let here = cx.thread_at(block, thread, pc);
         match wrong {
             Wrong::Race(old) => {
@@ -348,27 +396,29 @@ impl Warp {
                     AccessKind::Strong => "atomic or volatile access",
                 };
                 let there = cx.thread_at(old.block, old.thread.into(), old.pc);
-                let what = format!("nothing orders two threads that use the same bytes of {memory} memory");
-                let parts = [
-                    format!("{} by {there}", verb(old.kind)),
-                    format!("{} of {bytes} bytes at {:#x} by {here}", verb(kind), address & WINDOW),
+                let what = format!("nothing orders two threads that use the same bytes of {object}");
+                let parts = vec![
+                    (format!("{} by {there}", verb(old.kind)), there),
+                    (format!("{} of {bytes} bytes at {address:#x} by {here}", verb(kind)), here),
                 ];
-                cx.report(Mistake::Race, (old.pc, pc), &what, &parts);
+                cx.report(Mistake::Race, (old.pc, pc), &what, parts, memory);
             }
             Wrong::Unwritten => {
-                let what = "a read of shared memory that no thread of the block has written";
-                let parts = [format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW)];
-                cx.report(Mistake::Unwritten, (pc, pc), what, &parts);
+                let object = cx.shared_object(address, size);
+                let what =
+                    format!("a read of shared memory that no thread of the block has written: {object}");
+                let parts = vec![(format!("read of {bytes} bytes at {address:#x} by {here}"), here)];
+                cx.report(Mistake::Unwritten, (pc, pc), &what, parts, None);
             }
             Wrong::Unfenced(old) => {
                 let there = cx.thread_at(old.block, old.thread.into(), old.pc);
                 let what = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma \
                             that reads it";
-                let parts = [
-                    format!("write by {there}"),
-                    format!("read of {bytes} bytes at {:#x} by {here}", address & WINDOW),
+                let parts = vec![
+                    (format!("write by {there}"), there),
+                    (format!("read of {bytes} bytes at {address:#x} by {here}"), here),
                 ];
-                cx.report(Mistake::Proxy, (old.pc, pc), what, &parts);
+                cx.report(Mistake::Proxy, (old.pc, pc), what, parts, memory);
             }
         }
     }
@@ -385,19 +435,15 @@ impl Warp {
         let from = offset.cast_signed() - i64::from(array.start);
         let what = format!("an access to shared memory outside of the array {name}, which has {size} bytes");
         let here = cx.thread_at(cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)), pc);
-        cx.report(
-            Mistake::Outside,
-            (pc, pc),
-            &what,
-            &[format!("{bytes} bytes at byte {from} of it by {here}")],
-        );
+        let parts = vec![(format!("{bytes} bytes at byte {from} of it by {here}"), here)];
+        cx.report(Mistake::Outside, (pc, pc), &what, parts, None);
     }
 
     /// Notes that this warp does something that orders accesses, if the machine looks for races.
-    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut KernelRaces, u32, usize)) {
+    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut HappensBefore, u32, usize)) {
         let block = cx.block();
         if let Some(races) = &mut cx.races {
-            how(races, block, self.first as usize / 32);
+            how(races.order(), block, self.first as usize / 32);
         }
     }
 

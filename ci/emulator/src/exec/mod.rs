@@ -24,7 +24,9 @@ pub mod mbarrier;
 mod memory;
 mod near;
 pub mod number;
+mod order;
 mod pending;
+mod polls;
 pub mod printf;
 pub mod program;
 mod races;
@@ -40,10 +42,11 @@ mod wgmma;
 mod workers;
 
 pub use env::{AccessKind, Env, Region, Step, Task};
-pub use fault::{Fault, Mistake, Refused};
+pub use fault::{CodeLine, Fault, Mistake, Refused, Report, ThreadLine};
 pub use kernel::Kernel;
 pub use launch::Launch;
 pub use lower::{Addresses, lower};
+pub use polls::Poll;
 pub use program::Program;
 
 #[cfg(test)]

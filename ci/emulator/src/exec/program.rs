@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use super::fault::Mistake;
+use super::fault::{CodeLine, Mistake};
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::number::Number;
 use super::runtime::RuntimeFunction;
@@ -44,6 +44,8 @@ pub struct Program {
     pub by_number: HashMap<u64, u32>,
     /// Why the instructions lowered to [`Op::Unsupported`] cannot be run.
     pub unsupported: Vec<String>,
+    /// Whether it has approximate instructions, whose last bits differ from device to device.
+    pub approximate: bool,
     /// Matrix operations that instructions refer to.
     pub matrices: Vec<Matrix>,
     /// Asynchronous copies that instructions refer to.
@@ -103,16 +105,14 @@ pub struct Behind {
 impl Program {
     /// The place of an instruction, in PTX and, if known, in the source.
     #[must_use]
-    pub fn place(&self, pc: u32) -> String {
-        let line = self.lines.get(pc as usize).copied().unwrap_or(0);
-        let function = match self.routine(pc) {
-            Some(f) if f.name != self.name => format!(" in function {}", f.name),
-            _ => String::new(),
-        };
-        let source = self
-            .source(pc)
-            .and_then(|(file, line)| self.files.get(&file).map(|file| format!(", {file}:{line}")));
-        format!("{function} at PTX line {line}{}", source.unwrap_or_default())
+    pub fn place(&self, pc: u32) -> CodeLine {
+        let function = self.routine(pc).map_or(&self.name, |f| &f.name);
+        CodeLine {
+            function: function.clone(),
+            called: *function != self.name,
+            ptx: self.lines.get(pc as usize).copied().unwrap_or(0),
+            source: self.source(pc).and_then(|(file, line)| Some((self.files.get(&file)?.to_string(), line))),
+        }
     }
 
     /// The first instruction of the same line of the source: a loop that is unrolled has many.
@@ -278,6 +278,35 @@ impl Element {
     }
 }
 
+/// The threads that a strong access or a fence reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Those of the block.
+    Block,
+    /// Those of the cluster. It counts as the device here.
+    Cluster,
+    /// Those of the device.
+    Device,
+    /// All, and the host.
+    System,
+}
+
+/// How a strong access orders others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strength {
+    /// Whom it reaches.
+    pub scope: Scope,
+    /// Whether it acquires by itself, without a fence behind it.
+    pub acquires: bool,
+    /// Whether it releases by itself, without a fence before it.
+    pub releases: bool,
+}
+
+impl Strength {
+    /// That of an atomic operation without further words.
+    pub const RELAXED: Self = Self { scope: Scope::Device, acquires: false, releases: false };
+}
+
 /// A load or store.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
@@ -295,8 +324,9 @@ pub struct Access {
     pub offset: i32,
     /// The place in the cache of regions.
     pub cache: u32,
-    /// Whether it is volatile, relaxed, acquiring or releasing: such accesses do not race with each other.
-    pub strong: bool,
+    /// How it orders others, if it is atomic, volatile, relaxed, acquiring or releasing: such accesses do not
+    /// race with each other.
+    pub strong: Option<Strength>,
     /// Whether it is by a bulk copy or a product, which reach shared memory by the asynchronous proxy.
     pub proxy: bool,
 }
@@ -391,7 +421,7 @@ pub enum Boundary {
 
 /// A read or a write of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touch {
+pub struct SurfaceAccess {
     /// The dimensions.
     pub geometry: Geometry,
     /// The element that is moved.
@@ -402,7 +432,7 @@ pub struct Touch {
     pub boundary: Boundary,
 }
 
-impl Touch {
+impl SurfaceAccess {
     /// How many bytes a thread moves.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -580,12 +610,12 @@ pub struct Tile {
     /// Registers of each lane.
     pub registers: usize,
     /// The layout of the elements.
-    pub spread: Spread,
+    pub spread: FragmentLayout,
 }
 
 /// Which lane has which elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
+pub enum FragmentLayout {
     /// The first factor of `mma`.
     Left,
     /// The second factor.
@@ -716,17 +746,17 @@ pub enum Op {
     /// Reads a texture into slots 0 to 3.
     Texture(Read),
     /// Reads a surface.
-    SurfaceLoad(Touch),
+    SurfaceLoad(SurfaceAccess),
     /// Writes a surface.
-    SurfaceStore(Touch),
+    SurfaceStore(SurfaceAccess),
     /// Lays the registers in its slots on the table of matrix operations, from a position on. The flag
     /// selects registers of 64 bits.
-    Lay(u8, bool),
+    PackFragment(u8, bool),
     /// Runs a matrix operation, by its index in the list of them. The elements from one row to the next are
     /// in slot 3, the address in slot 4.
     Matrix(u32),
     /// Takes the registers in its slots from that table; arguments as above.
-    Take(u8, bool),
+    UnpackFragment(u8, bool),
     /// Requests a copy, by its index in the list of them. Slot 0 has the number of bytes to read, slot 1 a
     /// predicate that skips the read, slots 3 and 4 the addresses.
     AskCopy(u32),
@@ -797,7 +827,7 @@ pub enum Op {
     /// `stackrestore`: an address. The flag selects one of 64 bits.
     StackRestore(StackTop, bool),
     /// A fence: the machine records it if it looks for races. With the flag, it is of the asynchronous proxy.
-    Fence(bool),
+    Fence(Scope, bool),
     /// Has no effect here: prefetches.
     Nothing,
     /// Cannot be run. The number is the index of the explanation.

@@ -2,9 +2,9 @@
 
 use super::fault::Fault;
 use super::launch::Context;
-use super::program::{CopyQueue, Ins, NONE, Op};
-use super::races::KernelRaces;
+use super::program::{CopyQueue, Ins, NONE, Op, Scope};
 use super::warp::{Flow, Group, TURN, Turn, Warp};
+use crate::fidelity::{self, Limit};
 
 /// The instructions that a poll counts as.
 const POLL: u64 = 1 << 8;
@@ -118,6 +118,7 @@ impl Warp {
             Op::Special(which, wide) => {
                 self.read_special(cx, which, wide, ins.s[0], mask);
                 if which.is_clock() {
+                    fidelity::note(Limit::Clocks);
                     // Warps that wait for a time wait together.
                     group.pc += 1;
                     return Ok(self.let_others(group));
@@ -128,8 +129,8 @@ impl Warp {
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
             Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
             Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
-            Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),
-            Op::Take(first, wide) => self.take(first, wide, &ins.s, mask),
+            Op::PackFragment(first, wide) => self.pack_fragment(first, wide, &ins.s, mask),
+            Op::UnpackFragment(first, wide) => self.unpack_fragment(first, wide, &ins.s, mask),
             Op::Matrix(number) => {
                 return self.matrix(cx, &cx.program.matrices[number as usize], &ins.s, group, mask);
             }
@@ -143,8 +144,13 @@ impl Warp {
                 self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask, group.pc)?;
             }
             Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
-            Op::Fence(false) => self.order(cx, KernelRaces::fence),
-            Op::Fence(true) => self.order(cx, KernelRaces::proxy_fence),
+            Op::Fence(scope, false) => {
+                self.order(cx, |order, block, warp| order.fence(block, warp, mask, scope));
+                if scope > Scope::Block {
+                    self.acquire_flags(cx, mask);
+                }
+            }
+            Op::Fence(_, true) => self.order(cx, |order, block, warp| order.proxy_fence(block, warp, mask)),
             Op::Nothing => {}
             Op::Sleep => {
                 cx.cluster.works();
@@ -183,13 +189,7 @@ impl Warp {
             | Op::ActiveMask
             | Op::Elect
             | Op::IsSpace(..) => {
-                if matches!(
-                    ins.op,
-                    Op::WarpBarrier | Op::Shuffle(..) | Op::Vote(..) | Op::Match(..) | Op::Redux(_)
-                ) {
-                    self.order(cx, KernelRaces::warp_meets);
-                }
-                return Ok(self.together(ins, group, mask));
+                return Ok(self.together(cx, ins, group, mask));
             }
         }
         group.pc += 1;

@@ -12,6 +12,7 @@
 //! among themselves. The barriers are those of the kernel itself and what is inlined there, the first 64.
 
 use super::program::{Behind, Ins, NONE, Op, Program};
+use crate::fidelity::{self, Limit};
 
 impl Program {
     /// The code behind each barrier.
@@ -31,12 +32,12 @@ impl Behind {
             Op::BarrierReduce(..) => ins.s[2] == NONE,
             _ => false,
         };
-        let barriers: Vec<u32> = (kernel.start..)
-            .zip(code)
-            .filter(|(_, ins)| is_barrier(ins))
-            .map(|(at, _)| at)
-            .take(64)
-            .collect();
+        let mut barriers: Vec<u32> =
+            (kernel.start..).zip(code).filter(|(_, ins)| is_barrier(ins)).map(|(at, _)| at).collect();
+        if barriers.len() > 64 {
+            fidelity::note(Limit::Barriers);
+            barriers.truncate(64);
+        }
         if barriers.is_empty() {
             return Self::default();
         }

@@ -55,10 +55,12 @@ impl Skip {
             times => format!("goes on after {times} arrivals there, while others have more"),
         };
         let what = "part of a block skips a barrier and goes on behind it";
-        let parts = [
-            format!("{count} {threads} come to the barrier, such as {}", cx.thread_at(cx.block(), first, at)),
-            format!("{without}: {}", cx.thread_at(cx.block(), self.thread, self.pc)),
+        let (come, on) =
+            (cx.thread_at(cx.block(), first, at), cx.thread_at(cx.block(), self.thread, self.pc));
+        let parts = vec![
+            (format!("{count} {threads} come to the barrier, such as {come}"), come),
+            (format!("{without}: {on}"), on),
         ];
-        cx.report(Mistake::Barrier, (at, self.pc), what, &parts);
+        cx.report(Mistake::Barrier, (at, self.pc), what, parts, None);
     }
 }

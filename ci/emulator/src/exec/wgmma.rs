@@ -14,7 +14,7 @@ use super::launch::Context;
 use super::memory::{BYTES, Verb};
 use super::number::Number;
 use super::pending::{Matrices, Product};
-use super::program::{Access, NONE, Order, Spread, Tile, Until, Warpgroup};
+use super::program::{Access, FragmentLayout, NONE, Order, Tile, Until, Warpgroup};
 use super::tensor::{PIECE, swizzled};
 use super::warp::Warp;
 use crate::ptx::Space;
@@ -44,12 +44,12 @@ impl Warpgroup {
     /// A warp's rows of the first factor, if they are in registers.
     fn own(self, depth: usize) -> Tile {
         let [number, _] = self.numbers;
-        Tile { rows: OWN, columns: depth, number, registers: self.left, spread: Spread::Left }
+        Tile { rows: OWN, columns: depth, number, registers: self.left, spread: FragmentLayout::Left }
     }
 
     /// A warp's rows of the product.
     fn sums(self, registers: usize) -> Tile {
-        Tile { rows: OWN, columns: self.n, number: self.sum, registers, spread: Spread::Sums }
+        Tile { rows: OWN, columns: self.n, number: self.sum, registers, spread: FragmentLayout::Sums }
     }
 }
 

@@ -98,7 +98,7 @@ fn work(launch: &Launch, blocks: &Mutex<&mut Blocks>, env: &Mutex<&mut dyn Env>,
             }
         };
         let (env, caches, clock) = (&mut Locked(env), &mut caches, &mut clock);
-        let mut runner = Runner { launch, env, caches, clock, workspace: 0, races: None };
+        let mut runner = Runner { launch, env, caches, clock, workspace: 0, races: None, polls: None };
         let state = runner.run(&mut block, &mut cluster, &mut fuel);
         // A turn costs something even when it runs nothing.
         fuel = fuel.saturating_sub(1);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::node::Act;
+use super::node::NodeOp;
 use crate::error::{Answer, Code};
 use crate::machine::Machine;
 use crate::stream::{Mark, OperationId, StreamId, Work};
@@ -216,7 +216,7 @@ impl Machine {
         &mut self,
         stream: StreamId,
         call: &'static str,
-        act: impl FnOnce() -> Option<Act>,
+        act: impl FnOnce() -> Option<NodeOp>,
     ) -> Answer<Option<usize>> {
         let Some((id, graph)) = self.capturing(stream)? else { return Ok(None) };
         let Some(act) = act() else { return self.refuse(id, cudaErrorStreamCaptureUnsupported) };
@@ -244,7 +244,7 @@ impl Machine {
             self.events.marked(record.event, Mark { capture: id, after });
             return Ok(Ok(0));
         }
-        self.add_captured(stream, call, || Act::captured(work))?;
+        self.add_captured(stream, call, || NodeOp::captured(work))?;
         Ok(Ok(0))
     }
 

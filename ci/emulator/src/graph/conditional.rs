@@ -1,7 +1,7 @@
 //! Conditional nodes, and the bodies that run for the values that kernels set.
 
 use super::executable::ExecNode;
-use super::node::Act;
+use super::node::NodeOp;
 use crate::stream::{Expansion, OperationId, Part, Work, condition};
 
 /// When a conditional node runs which of its bodies.
@@ -87,7 +87,7 @@ impl Expansion for Choice {
 pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<OperationId>) -> Vec<Part> {
     let part = |step: &ExecNode| {
         let and =
-            if let Act::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };
+            if let NodeOp::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };
         let work = match &step.choice {
             _ if !step.enabled => Work::Nothing,
             Some(choice) => Work::Expansion(Box::new(choice.clone())),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::conditional::Choice;
-use super::node::Act;
+use super::node::NodeOp;
 use super::table::Graphs;
 use super::user::Users;
 use crate::error::Answer;
@@ -17,7 +17,7 @@ use crate::sys::cudaErrorInvalidValue;
 pub(crate) struct ExecNode {
     /// The node of the graph that it was made from.
     pub(crate) source: usize,
-    pub(crate) act: Act,
+    pub(crate) act: NodeOp,
     /// The indices of its dependencies.
     pub(super) before: Vec<usize>,
     pub(super) device: usize,
@@ -79,15 +79,15 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
             ExecNode { source, act, before, device, call, line, enabled, changed, choice }
         };
         let mut choice = None;
-        if let Act::Conditional(it) = &node.act {
+        if let NodeOp::Conditional(it) = &node.act {
             let mut bodies = vec![Vec::new(); it.bodies.len()];
             for (body, laid_out) in it.bodies.iter().zip(&mut bodies) {
                 lay_out(graphs, *body, &[], laid_out)?;
             }
             choice = Some(Choice::new(it, bodies));
         }
-        if let Act::Child(child) = node.act {
-            steps.push(step(before, Act::Nothing));
+        if let NodeOp::Child(child) = node.act {
+            steps.push(step(before, NodeOp::Nothing));
             let entry = steps.len() - 1;
             before = lay_out(graphs, child, &[entry], steps)?;
             before.push(entry);
@@ -105,7 +105,7 @@ fn users(graphs: &Graphs, graph: usize) -> Answer<Vec<(usize, u32)>> {
     let it = graphs.get(graph)?;
     let mut found: Vec<_> = it.users.iter().map(|(user, count)| (*user, *count)).collect();
     for node in it.nodes.values() {
-        if let Act::Child(child) = node.act {
+        if let NodeOp::Child(child) = node.act {
             found.extend(users(graphs, child)?);
         }
     }
@@ -242,12 +242,12 @@ mod tests {
     /// One node, then a child graph of two, then one.
     fn nested(graphs: &mut Graphs) -> (usize, usize) {
         let child = graphs.create();
-        let first = graphs.add(child, Act::Nothing, &[], 0, "test").unwrap();
-        graphs.add(child, Act::Record(1), &[first], 0, "test").unwrap();
+        let first = graphs.add(child, NodeOp::Nothing, &[], 0, "test").unwrap();
+        graphs.add(child, NodeOp::Record(1), &[first], 0, "test").unwrap();
         let graph = graphs.create();
-        let a = graphs.add(graph, Act::Nothing, &[], 0, "test").unwrap();
-        let b = graphs.add(graph, Act::Child(child), &[a], 0, "test").unwrap();
-        graphs.add(graph, Act::Nothing, &[b], 0, "test").unwrap();
+        let a = graphs.add(graph, NodeOp::Nothing, &[], 0, "test").unwrap();
+        let b = graphs.add(graph, NodeOp::Child(child), &[a], 0, "test").unwrap();
+        graphs.add(graph, NodeOp::Nothing, &[b], 0, "test").unwrap();
         (graph, b)
     }
 
@@ -266,21 +266,21 @@ mod tests {
         let (graph, node) = nested(&mut graphs);
         let mut exec = exec(&graphs, graph);
         let copy = graphs.duplicate(&mut Users::default(), graph).unwrap();
-        let Act::Child(child) = graphs.get(copy).unwrap().nodes.values().nth(1).unwrap().act else {
+        let NodeOp::Child(child) = graphs.get(copy).unwrap().nodes.values().nth(1).unwrap().act else {
             panic!()
         };
         let last = *graphs.get(child).unwrap().nodes.keys().last().unwrap();
-        graphs.node_mut(last).unwrap().act = Act::Record(7);
+        graphs.node_mut(last).unwrap().act = NodeOp::Record(7);
         assert_eq!(exec.update(&graphs, &allocations, copy), Ok(Ok(())));
-        assert!(matches!(exec.steps[3].act, Act::Record(7)));
-        graphs.node_mut(last).unwrap().act = Act::Record(8);
+        assert!(matches!(exec.steps[3].act, NodeOp::Record(7)));
+        graphs.node_mut(last).unwrap().act = NodeOp::Record(8);
         assert_eq!(exec.update_child(&graphs, &allocations, node, child), Ok(Ok(())));
-        assert!(matches!(exec.steps[3].act, Act::Record(8)));
-        graphs.node_mut(last).unwrap().act = Act::Wait(8);
+        assert!(matches!(exec.steps[3].act, NodeOp::Record(8)));
+        graphs.node_mut(last).unwrap().act = NodeOp::Wait(8);
         assert_eq!(exec.update_child(&graphs, &allocations, node, child), Ok(Err(Mismatch::Kind(last))));
-        graphs.add(child, Act::Nothing, &[], 0, "test").unwrap();
-        graphs.node_mut(last).unwrap().act = Act::Record(9);
+        graphs.add(child, NodeOp::Nothing, &[], 0, "test").unwrap();
+        graphs.node_mut(last).unwrap().act = NodeOp::Record(9);
         assert_eq!(exec.update(&graphs, &allocations, copy), Ok(Err(Mismatch::Topology(0))));
-        assert!(matches!(exec.steps[3].act, Act::Record(8)));
+        assert!(matches!(exec.steps[3].act, NodeOp::Record(8)));
     }
 }

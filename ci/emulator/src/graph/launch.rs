@@ -1,7 +1,7 @@
 //! Launches of executable graphs.
 
 use super::conditional::{Beginning, parts};
-use super::node::Act;
+use super::node::NodeOp;
 use crate::error::Answer;
 use crate::host_line::HostLine;
 use crate::machine::Guard;
@@ -10,10 +10,10 @@ use crate::sys::{cudaErrorInvalidValue, cudaGraphInstantiateFlagAutoFreeOnLaunch
 
 /// The effect of an act on the memory of its graph: the address, and the bytes that it allocates, or `None`
 /// if it frees.
-fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
+fn memory(act: &NodeOp) -> Option<(u64, Option<u64>)> {
     match act {
-        Act::Alloc(address, bytes) => Some((*address, Some(*bytes))),
-        Act::Free(address) => Some((*address, None)),
+        NodeOp::Alloc(address, bytes) => Some((*address, Some(*bytes))),
+        NodeOp::Free(address) => Some((*address, None)),
         _ => None,
     }
 }

@@ -86,7 +86,7 @@ impl Clone for KernelNode {
 
 /// The act of a node.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub(crate) enum NodeOp {
     /// Nothing: only its place in the order matters.
     Nothing,
     Kernel(Box<KernelNode>),
@@ -109,7 +109,7 @@ pub(crate) enum Act {
     Free(u64),
 }
 
-impl Act {
+impl NodeOp {
     /// Whether both are cooperative kernels, or neither is.
     pub(super) fn cooperates_like(&self, other: &Self) -> bool {
         let cooperative = |act: &Self| matches!(act, Self::Kernel(it) if it.launch.cooperative);
@@ -192,20 +192,20 @@ impl Act {
 }
 
 /// The type of a node, as programs ask for it.
-pub(crate) fn kind(act: &Act) -> cudaGraphNodeType {
+pub(crate) fn kind(act: &NodeOp) -> cudaGraphNodeType {
     match act {
-        Act::Nothing => cudaGraphNodeTypeEmpty,
-        Act::Kernel(_) => cudaGraphNodeTypeKernel,
-        Act::Copy(_) => cudaGraphNodeTypeMemcpy,
-        Act::Fill(_) => cudaGraphNodeTypeMemset,
-        Act::Host(_) => cudaGraphNodeTypeHost,
-        Act::Record(_) => cudaGraphNodeTypeEventRecord,
-        Act::Wait(_) => cudaGraphNodeTypeWaitEvent,
-        Act::Semaphores(work) if work.signals => cudaGraphNodeTypeExtSemaphoreSignal,
-        Act::Semaphores(_) => cudaGraphNodeTypeExtSemaphoreWait,
-        Act::Child(_) => cudaGraphNodeTypeGraph,
-        Act::Conditional(_) => cudaGraphNodeTypeConditional,
-        Act::Alloc(..) => cudaGraphNodeTypeMemAlloc,
-        Act::Free(_) => cudaGraphNodeTypeMemFree,
+        NodeOp::Nothing => cudaGraphNodeTypeEmpty,
+        NodeOp::Kernel(_) => cudaGraphNodeTypeKernel,
+        NodeOp::Copy(_) => cudaGraphNodeTypeMemcpy,
+        NodeOp::Fill(_) => cudaGraphNodeTypeMemset,
+        NodeOp::Host(_) => cudaGraphNodeTypeHost,
+        NodeOp::Record(_) => cudaGraphNodeTypeEventRecord,
+        NodeOp::Wait(_) => cudaGraphNodeTypeWaitEvent,
+        NodeOp::Semaphores(work) if work.signals => cudaGraphNodeTypeExtSemaphoreSignal,
+        NodeOp::Semaphores(_) => cudaGraphNodeTypeExtSemaphoreWait,
+        NodeOp::Child(_) => cudaGraphNodeTypeGraph,
+        NodeOp::Conditional(_) => cudaGraphNodeTypeConditional,
+        NodeOp::Alloc(..) => cudaGraphNodeTypeMemAlloc,
+        NodeOp::Free(_) => cudaGraphNodeTypeMemFree,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::executable::Exec;
 use super::memory::GraphMemories;
-use super::node::Act;
+use super::node::NodeOp;
 use super::user::Users;
 use crate::error::Answer;
 use crate::host_line::HostLine;
@@ -52,7 +52,7 @@ impl FromIterator<usize> for Named {
 /// One node.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub(crate) act: Act,
+    pub(crate) act: NodeOp,
     /// The nodes that it comes after.
     pub(crate) before: Named,
     /// The nodes that come after it.
@@ -61,6 +61,8 @@ pub(crate) struct Node {
     pub(crate) call: &'static str,
     /// Where the program made it.
     pub(super) line: HostLine,
+    /// Its number in its graph, which copies of the graph use as well.
+    pub(crate) local: u32,
 }
 
 /// One graph.
@@ -77,6 +79,8 @@ pub(crate) struct Graph {
     /// The ports of edges that are not plain: a kernel that may begin before the earlier one is over. Here it
     /// begins afterwards.
     ports: HashMap<(usize, usize), u8>,
+    /// How many nodes have been made in it, or in the graph that it is a copy of.
+    made: u32,
     /// How many references to user objects it holds.
     pub(crate) users: BTreeMap<usize, u32>,
     /// The nodes that allocate or free memory, and those with a child graph.
@@ -91,7 +95,7 @@ impl Graph {
                 from.after.insert(handle);
             }
         }
-        if matches!(node.act, Act::Alloc(..) | Act::Free(_) | Act::Child(_)) {
+        if matches!(node.act, NodeOp::Alloc(..) | NodeOp::Free(_) | NodeOp::Child(_)) {
             self.notable.insert(handle);
         }
         self.nodes.insert(handle, node);
@@ -110,7 +114,7 @@ impl Graph {
 
     /// Sets that. Only kernels have other ports than 0.
     pub(crate) fn set_port(&mut self, from: usize, to: usize, port: u8) -> Answer {
-        let kernel = |node| matches!(self.nodes.get(&node).map(|it| &it.act), Some(Act::Kernel(_)));
+        let kernel = |node| matches!(self.nodes.get(&node).map(|it| &it.act), Some(NodeOp::Kernel(_)));
         if port != 0 && !(kernel(from) && kernel(to)) {
             return Err(cudaErrorInvalidValue);
         }
@@ -204,6 +208,11 @@ pub(crate) struct Graphs {
 const FIRST: usize = 0x0066_0000_0000;
 const STRIDE: usize = 0x40;
 
+/// The number of a graph, a node or an executable graph in this process, for tools.
+pub(crate) fn number(handle: usize) -> u64 {
+    u64::try_from(handle.saturating_sub(FIRST) / STRIDE).unwrap_or(0)
+}
+
 impl Graphs {
     fn handle(&mut self) -> usize {
         self.last += 1;
@@ -228,7 +237,7 @@ impl Graphs {
     pub(crate) fn add(
         &mut self,
         graph: usize,
-        act: Act,
+        act: NodeOp,
         before: &[usize],
         device: usize,
         call: &'static str,
@@ -242,8 +251,10 @@ impl Graphs {
         self.nodes.insert(handle, graph);
         let line = HostLine::captured();
         let before = before.iter().copied().collect();
-        let node = Node { act, before, after: BTreeSet::new(), device, call, line };
-        self.get_mut(graph)?.insert(handle, node);
+        let home = self.get_mut(graph)?;
+        home.made += 1;
+        let local = home.made - 1;
+        home.insert(handle, Node { act, before, after: BTreeSet::new(), device, call, line, local });
         Ok(handle)
     }
 
@@ -268,7 +279,7 @@ impl Graphs {
 
     /// Whether a graph has a conditional node.
     pub(crate) fn is_conditional(&self, graph: usize) -> Answer<bool> {
-        Ok(self.get(graph)?.nodes.values().any(|node| matches!(node.act, Act::Conditional(_))))
+        Ok(self.get(graph)?.nodes.values().any(|node| matches!(node.act, NodeOp::Conditional(_))))
     }
 
     /// Takes a node out of its graph, and returns the graphs that it owned.
@@ -292,7 +303,7 @@ impl Graphs {
         let it = self.get(graph)?;
         for node in it.notable.iter().filter_map(|handle| it.nodes.get(handle)) {
             match node.act {
-                Act::Child(child) if !self.allocates(child)? => {}
+                NodeOp::Child(child) if !self.allocates(child)? => {}
                 _ => return Ok(true),
             }
         }
@@ -304,16 +315,17 @@ impl Graphs {
     pub(crate) fn duplicate(&mut self, counts: &mut Users, graph: usize) -> Answer<usize> {
         let source = self.get(graph)?;
         let (nodes, users, ports) = (source.nodes.clone(), source.users.clone(), source.ports.clone());
+        let made = source.made;
         for (user, count) in &users {
             counts.retain(*user, *count)?;
         }
         let copy = self.create();
         let (mut twins, mut edges) = (HashMap::new(), Vec::new());
         for (old, mut node) in nodes {
-            if let Act::Child(child) = node.act {
+            if let NodeOp::Child(child) = node.act {
                 let child = self.duplicate(counts, child)?;
                 self.get_mut(child)?.owned = true;
-                node.act = Act::Child(child);
+                node.act = NodeOp::Child(child);
             }
             let new = self.handle();
             twins.insert(old, new);
@@ -324,6 +336,7 @@ impl Graphs {
         }
         let target = self.get_mut(copy)?;
         target.users = users;
+        target.made = made;
         for (from, to) in edges {
             target.connect(twins.get(&from).copied().ok_or(cudaErrorInvalidValue)?, to);
         }
@@ -380,7 +393,7 @@ mod tests {
     use super::*;
 
     fn add(graphs: &mut Graphs, graph: usize, before: &[usize]) -> usize {
-        graphs.add(graph, Act::Nothing, before, 0, "test").unwrap()
+        graphs.add(graph, NodeOp::Nothing, before, 0, "test").unwrap()
     }
 
     #[test]
@@ -409,7 +422,9 @@ mod tests {
         let [(from, to)] = graphs.get(copy).unwrap().edges()[..] else { panic!() };
         assert_eq!(graphs.get(copy).unwrap().twins.get(&a), Some(&from));
         assert_ne!(to, from);
-        let refused = graphs.add(copy, Act::Nothing, &[a], 0, "test");
+        let local = |node| graphs.node(node).unwrap().local;
+        assert!(local(a) == local(from) && local(a) != local(to) && number(a) != number(from));
+        let refused = graphs.add(copy, NodeOp::Nothing, &[a], 0, "test");
         assert_eq!(refused, Err(cudaErrorInvalidValue));
         graphs.destroy(graph).unwrap();
         assert!(graphs.node(a).is_err() && graphs.node(from).is_ok());

@@ -100,6 +100,16 @@ impl Allocation {
         address >= self.start && address < self.end()
     }
 
+    /// The byte at an offset; zero if there is none.
+    #[expect(unsafe_code, reason = "reads memory of the allocation")]
+    pub(crate) fn byte(&self, offset: u64) -> u8 {
+        if offset >= self.size {
+            return 0;
+        }
+        // SAFETY: the allocation is live and has this byte; others may write it meanwhile.
+        unsafe { self.host_at(self.start + offset).read_volatile() }
+    }
+
     /// Where the byte at `address` is for this process.
     pub(crate) fn host_at(&self, address: u64) -> *mut u8 {
         self.host.wrapping_add(usize::try_from(address.wrapping_sub(self.start)).unwrap_or(usize::MAX))

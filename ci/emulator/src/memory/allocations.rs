@@ -16,6 +16,7 @@ use super::shared::{self, Backing, IpcHandle};
 use super::space::{ALIGNMENT, AddressSpace, map, map_twice, unmap};
 use super::written::Written;
 use crate::error::Answer;
+use crate::fidelity::{self, Limit};
 use crate::host_line::HostLine;
 use crate::page::page;
 use crate::race::guard;
@@ -328,6 +329,9 @@ impl Allocations {
                 cudaErrorInvalidValue
             });
         }
+        if self.two_views {
+            fidelity::note(Limit::Registered);
+        }
         let call = "cudaHostRegister";
         self.enter(Allocation { start, size, kind: Kind::Registered, device, flags, host, call, ..NEW });
         Ok(())
@@ -464,11 +468,14 @@ impl Allocations {
             let offset = address - gone.start;
             return Some(format!("{offset} bytes into {gone}, which {call} has freed"));
         }
-        if let Some(it) = self.before(address) {
-            return Some(format!("{} bytes past the end of {it}", address - it.end().min(address)));
-        }
-        if let Some(it) = self.after(address) {
-            return Some(format!("{} bytes before {it}", it.start - address));
+        match self.beside(address) {
+            Some(it) if it.start > address => {
+                return Some(format!("{} bytes before {it}", it.start - address));
+            }
+            Some(it) => {
+                return Some(format!("{} bytes past the end of {it}", address - it.end().min(address)));
+            }
+            None => {}
         }
         self.on_device(address).then(|| "a device address that was never allocated".to_owned())
     }
@@ -476,18 +483,21 @@ impl Allocations {
     /// The allocation around an address, or the one of which [`nearest`](Self::nearest) speaks.
     pub(crate) fn neighbour(&self, address: u64) -> Option<&Allocation> {
         let gone = || self.freed_around(address).map(|entry| &entry.0);
-        self.at(address).or_else(gone).or_else(|| self.before(address)).or_else(|| self.after(address))
+        self.at(address).or_else(gone).or_else(|| self.beside(address))
     }
 
-    /// The live allocation that ends close before an address.
-    fn before(&self, address: u64) -> Option<&Allocation> {
-        let before = self.live.range(..=address).next_back().map(|entry| entry.1);
-        before.filter(|it| address - it.end().min(address) < NEAR)
-    }
-
-    /// The live allocation that starts close behind an address.
-    fn after(&self, address: u64) -> Option<&Allocation> {
-        self.live.range(address..).next().map(|entry| entry.1).filter(|it| it.start - address < NEAR)
+    /// The live allocation that ends before an address or starts behind it, whichever is nearer. Of two that
+    /// are equally near it is the one that ends: indices run past an end more often than before a start.
+    fn beside(&self, address: u64) -> Option<&Allocation> {
+        let before =
+            self.live.range(..=address).next_back().map(|(_, it)| (address - it.end().min(address), it));
+        let after = self.live.range(address..).next().map(|(_, it)| (it.start - address, it));
+        before
+            .into_iter()
+            .chain(after)
+            .min_by_key(|(far, _)| *far)
+            .filter(|(far, _)| *far < NEAR)
+            .map(|(_, it)| it)
     }
 
     fn enter(&mut self, mut allocation: Allocation) {
@@ -600,6 +610,24 @@ impl Allocations {
         self.tell(at.wrapping_add(missing), reader)
     }
 
+    /// Whether anybody has written bytes of an allocation, if that is known: from the notes of writes, or
+    /// from what new memory is filled with.
+    pub(crate) fn is_written(&self, it: &Allocation, offset: u64, bytes: u64) -> Option<bool> {
+        let on_host = it.kind.on_host();
+        if let (Some(notes), false) = (&self.written, on_host) {
+            let at = it.host_at(it.start + offset);
+            return Some(notes.missing(at, usize::try_from(bytes).unwrap_or(0)).is_none());
+        }
+        let fresh = if on_host { 0 } else { POISON };
+        let is_fresh = (0..bytes).all(|n| it.byte(offset + n) == fresh);
+        match it.kind {
+            Kind::Registered | Kind::Imported | Kind::Symbol => None,
+            // Zeros may have been written on the zeros of new pages.
+            _ if on_host => (!is_fresh).then_some(true),
+            _ => (offset + bytes <= POISONED).then_some(!is_fresh),
+        }
+    }
+
     /// The live allocation of a byte at an address of this process.
     pub(crate) fn around(&self, at: *mut u8) -> Option<&Allocation> {
         let in_view = || {
@@ -651,6 +679,18 @@ mod tests {
         assert!(allocations.allocate(1, 1, Kind::Device, "cudaMalloc").is_ok());
         allocations.remove(a, "cudaFree");
         assert_eq!(allocations.room(0), (1 << 24, 1 << 24));
+    }
+
+    #[test]
+    fn the_nearest_memory_is_named_on_either_side() {
+        let mut allocations = allocations();
+        let [a, b] = [0, 1].map(|_| allocations.allocate(0, 256, Kind::Device, "cudaMalloc").unwrap());
+        assert!(b > a + 1000);
+        let near = |at: u64| allocations.nearest(at).unwrap();
+        assert!(near(b - 4).starts_with("4 bytes before 256 bytes"), "{}", near(b - 4));
+        assert!(near(b - 4).contains(&format!("{b:#x}")) && allocations.neighbour(b - 4).unwrap().start == b);
+        assert!(near(a + 260).starts_with("4 bytes past the end of 256 bytes"), "{}", near(a + 260));
+        assert_eq!(allocations.neighbour(a + 260).unwrap().start, a);
     }
 
     #[test]

@@ -10,6 +10,8 @@
 use core::ffi::c_void;
 use std::io::Read;
 
+use crate::profile::runs;
+
 /// Magic number of the wrapper that the program passes.
 pub(crate) const WRAPPER_MAGIC: u32 = 0x466243B1;
 /// Magic number of a fatbinary.
@@ -88,7 +90,7 @@ pub fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
     let length = usize::try_from(read_u64(fatbin, 8)?).map_err(|_| FatbinError::Malformed("too large"))?;
     let end = header.checked_add(length).ok_or(FatbinError::Malformed("too large"))?;
     let bytes = fatbin.get(..end).ok_or(FatbinError::Malformed("cut short"))?;
-    let mut best: Option<PtxEntry<'_>> = None;
+    let mut texts = Vec::new();
     let mut found = Vec::new();
     let mut at = header;
     while at < end {
@@ -107,28 +109,42 @@ pub fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
             "{} {sm}",
             if kind == KIND_PTX { "PTX for compute" } else { "machine code for sm" }
         ));
-        if kind == KIND_PTX && sm <= cc && best.is_none_or(|b| b.sm <= sm) {
+        if kind == KIND_PTX && sm <= cc {
             let stored = if packed == 0 { padded } else { packed.min(padded) };
             let payload = &entry[skip..skip + stored];
-            best = Some(PtxEntry { sm, flags, payload, plain: read_u64(entry, 56)? });
+            texts.push(PtxEntry { sm, flags, payload, plain: read_u64(entry, 56)? });
         }
         at = at.checked_add(total).ok_or(FatbinError::Malformed("too large"))?;
     }
-    let Some(entry) = best else {
-        return Err(FatbinError::NoPtx(if found.is_empty() { "nothing".into() } else { found.join(", ") }));
-    };
-    let plain = usize::try_from(entry.plain).map_err(|_| FatbinError::Malformed("an entry too large"))?;
-    let mut text = if entry.flags & FLAG_ZSTD != 0 {
-        zstd(entry.payload, plain)?
-    } else if entry.flags & FLAG_LZ4 != 0 {
-        lz4(entry.payload, plain)?
-    } else {
-        entry.payload.to_vec()
-    };
-    while text.last() == Some(&0) {
-        text.pop();
+    // The newest first; of several of one number the last.
+    texts.reverse();
+    texts.sort_by_key(|entry| std::cmp::Reverse(entry.sm));
+    for entry in texts {
+        let text = entry.text()?;
+        let target = text.lines().find_map(|line| line.trim().strip_prefix(".target"));
+        let first = target.and_then(|it| it.split(',').next()).map_or("", str::trim);
+        if runs(first, cc) {
+            return Ok(text);
+        }
     }
-    String::from_utf8(text).map_err(|_| FatbinError::Malformed("PTX that is not text"))
+    Err(FatbinError::NoPtx(if found.is_empty() { "nothing".into() } else { found.join(", ") }))
+}
+
+impl PtxEntry<'_> {
+    fn text(&self) -> Result<String, FatbinError> {
+        let plain = usize::try_from(self.plain).map_err(|_| FatbinError::Malformed("an entry too large"))?;
+        let mut text = if self.flags & FLAG_ZSTD != 0 {
+            zstd(self.payload, plain)?
+        } else if self.flags & FLAG_LZ4 != 0 {
+            lz4(self.payload, plain)?
+        } else {
+            self.payload.to_vec()
+        };
+        while text.last() == Some(&0) {
+            text.pop();
+        }
+        String::from_utf8(text).map_err(|_| FatbinError::Malformed("PTX that is not text"))
+    }
 }
 
 /// Finds the fatbinaries behind the wrapper that a program passes to `__cudaRegisterFatBinary`.

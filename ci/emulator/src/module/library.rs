@@ -4,8 +4,9 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use super::fatbin::{FatbinError, ptx};
-use super::registry::{CAPABILITY, KernelEntry, Library, Registry, code_of};
+use super::registry::{KernelEntry, Library, Registry, code_of};
 use crate::error::{Answer, Code};
+use crate::profile::{profile, runs};
 use crate::ptx::{Module, check, parse};
 use crate::sys::{
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
@@ -15,8 +16,8 @@ use crate::sys::{
 /// Handles are no addresses of anything, and none is given out twice, so that a use after the end is found.
 const FIRST_HANDLE: usize = 0x1EAF_0000_0000;
 
-/// The newest version of PTX that CUDA 13.0 has.
-const NEWEST: (u32, u32) = (9, 0);
+/// The newest version of PTX that is read. CUDA 13.0 has 9.0, but programs of newer toolkits run here, too.
+const NEWEST: (u32, u32) = (9, 5);
 
 /// The code that a program may load.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ pub(crate) fn read(code: &CodeImage<'_>) -> Result<Module, Damage> {
     let text = match code {
         CodeImage::Text(text) => text.to_string_lossy().into_owned(),
         CodeImage::Fatbin(bytes) => {
-            ptx(bytes, CAPABILITY).map_err(|error| Damage::at_once(code_of(&error), &error))?
+            ptx(bytes, profile().capability).map_err(|error| Damage::at_once(code_of(&error), &error))?
         }
         CodeImage::Cubin => {
             let error = FatbinError::NoPtx("machine code, which is not interpreted".to_owned());
@@ -80,12 +81,10 @@ pub(crate) fn read(code: &CodeImage<'_>) -> Result<Module, Damage> {
         let text = format!("PTX line {line}: version {major}.{minor}, and the newest is {most}.{least}");
         return Err(Damage::late(cudaErrorUnsupportedPtxVersion, &text));
     }
-    for target in &module.target {
-        let number = target.strip_prefix("sm_").map(|it| it.trim_end_matches(char::is_alphabetic));
-        if number.and_then(|it| it.parse::<u32>().ok()).is_some_and(|it| it > CAPABILITY) {
-            let line = line(".target");
-            return Err(invalid(&format!("PTX line {line}: {target} is newer than sm_{CAPABILITY}")));
-        }
+    let most = profile().capability;
+    if let Some(target) = module.target.iter().find(|target| !runs(target, most)) {
+        let line = line(".target");
+        return Err(invalid(&format!("PTX line {line}: {target} does not run on sm_{most}")));
     }
     check(&module).map_err(|error| invalid(&error))?;
     Ok(module)

@@ -16,14 +16,12 @@ use super::image::variables;
 use crate::error::{Answer, Code};
 use crate::exec::lower::named_at;
 use crate::exec::{Addresses, Program, lower};
+use crate::profile::profile;
 use crate::ptx::{Module, Statement, parse};
 use crate::sys::{
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
     cudaErrorInvalidResourceHandle, cudaErrorInvalidSymbol, cudaErrorNoKernelImageForDevice,
 };
-
-/// Compute capability of the devices, times ten.
-pub(crate) const CAPABILITY: u32 = 90;
 
 /// The syntax tree of a module, and why there is no PTX in some of its fatbinaries.
 type Parsed = Result<(Arc<Module>, Option<FatbinError>), Code>;
@@ -246,8 +244,12 @@ fn read(fatbins: &Result<Vec<&'static [u8]>, FatbinError>) -> Parsed {
     let mut whole = Module::default();
     let mut passed_over = None;
     for fatbin in list {
-        match ptx(fatbin, CAPABILITY) {
-            Ok(text) => link(&mut whole, parse(&text).map_err(|e| complain(&e, cudaErrorInvalidPtx))?),
+        match ptx(fatbin, profile().capability) {
+            Ok(text) => {
+                let module = parse(&text).map_err(|e| complain(&e, cudaErrorInvalidPtx))?;
+                module.passed_over.iter().for_each(|error| eprintln!("CUDA emulator: passed over: {error}"));
+                link(&mut whole, module);
+            }
             Err(e @ FatbinError::NoPtx(_)) if list.len() > 1 => passed_over = passed_over.or(Some(e)),
             Err(e) => return Err(complain(&e, code_of(&e))),
         }

@@ -319,6 +319,8 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// Aliases: the new name and the name that it stands for.
     pub aliases: Vec<(Name, Name)>,
+    /// The errors of declarations that could not be read, in a text of a newer version than is known.
+    pub passed_over: Vec<super::SyntaxError>,
     /// Source files by index, for [`Statement::Location`].
     pub files: HashMap<u32, Name>,
 }

@@ -29,19 +29,47 @@ impl<'a> Parser<'a> {
                 Token::Sign(';') => {
                     self.tokens.take();
                 }
-                Token::Dot(word) => self.directive(word, &mut list)?,
+                Token::Dot(word) => {
+                    let start = self.tokens.mark();
+                    let result = self.directive(word, &mut list);
+                    list.extend(self.recover(start, result)?);
+                }
                 Token::Word(word) if self.tokens.ahead(1) == Token::Sign(':') => {
                     self.tokens.take();
                     self.tokens.take();
                     self.label(word, &mut list)?;
                 }
                 Token::Word(_) | Token::Sign('@') => {
-                    let instruction = self.instruction()?;
-                    list.push(Statement::Instruction(instruction));
+                    let start = self.tokens.mark();
+                    let result = self.instruction().map(|it| list.push(Statement::Instruction(it)));
+                    list.extend(self.recover(start, result)?);
                 }
                 _ => return Err(self.tokens.error("a statement")),
             }
         }
+    }
+
+    /// Puts an unknown instruction in place of a statement that cannot be read, if the text is newer than
+    /// this reader.
+    fn recover(
+        &mut self,
+        start: usize,
+        result: Result<(), SyntaxError>,
+    ) -> Result<Option<Statement>, SyntaxError> {
+        let error = match result {
+            Err(error) if self.newer => error,
+            result => return result.map(|()| None),
+        };
+        self.skip(start);
+        let opcode = format!("a statement of a newer version of PTX ({})", error.message).into();
+        let unknown = Instruction {
+            guard: None,
+            opcode,
+            modifiers: Vec::new(),
+            operands: Vec::new(),
+            line: error.line,
+        };
+        Ok(Some(Statement::Instruction(unknown)))
     }
 
     fn directive(&mut self, word: &str, list: &mut Vec<Statement>) -> Result<(), SyntaxError> {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::SyntaxError;
 use super::ast::{Function, Module, Operand, Statement};
+use super::parse::KNOWN;
 
 /// The instructions of PTX, whether the emulator runs them or not.
 const OPCODES: &str = "\
@@ -87,7 +88,7 @@ impl<'m> Declared<'m> {
 /// Looks through all functions of a module.
 ///
 /// # Errors
-/// The first instruction that no compiler takes.
+/// The first instruction that no compiler takes. A text of a newer version than is known may have others.
 pub fn check(module: &Module) -> Result<(), SyntaxError> {
     for function in &module.functions {
         let Some(body) = &function.body else { continue };
@@ -95,7 +96,7 @@ pub fn check(module: &Module) -> Result<(), SyntaxError> {
         for statement in body {
             let Statement::Instruction(it) = statement else { continue };
             let error = |message| Err(SyntaxError { line: it.line, message });
-            if !OPCODES.split(' ').any(|opcode| opcode == &*it.opcode) {
+            if module.version <= KNOWN && !OPCODES.split(' ').any(|opcode| opcode == &*it.opcode) {
                 return error(format!("there is no instruction {}", it.form()));
             }
             let guard = it.guard.as_ref().map(|guard| &*guard.name).filter(|name| !declared.has(name));

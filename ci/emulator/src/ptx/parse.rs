@@ -6,15 +6,25 @@ use super::SyntaxError;
 use super::ast::{Function, Initial, Module, Name, Prototype, Space, Type, Variable};
 use super::token::{Token, Tokens};
 
+/// The newest version of PTX whose directives and instructions are known here: that of CUDA 13.0.
+pub const KNOWN: (u32, u32) = (9, 0);
+
 /// Reads a PTX text.
 ///
 /// # Errors
 /// When the text is not PTX; the error names the line.
 pub fn parse(text: &str) -> Result<Module, SyntaxError> {
-    let mut parser = Parser { tokens: Tokens::new(text)?, names: HashMap::new() };
+    let mut parser = Parser { tokens: Tokens::new(text)?, names: HashMap::new(), newer: false };
     let mut module = Module::default();
     while parser.tokens.peek() != Token::End {
-        parser.item(&mut module)?;
+        let start = parser.tokens.mark();
+        match parser.item(&mut module) {
+            Err(error) if parser.newer => {
+                module.passed_over.push(error);
+                parser.skip(start);
+            }
+            result => result?,
+        }
     }
     Ok(module)
 }
@@ -23,6 +33,9 @@ pub fn parse(text: &str) -> Result<Module, SyntaxError> {
 pub(super) struct Parser<'a> {
     pub(super) tokens: Tokens<'a>,
     names: HashMap<&'a str, Name>,
+    /// Whether the text is of a version that this reader does not know. Then what it cannot read is passed
+    /// over: a declaration, or a statement, at which its kernel stops.
+    pub(super) newer: bool,
 }
 
 /// Words that stand before a declaration.
@@ -35,6 +48,32 @@ struct Linkage {
 impl<'a> Parser<'a> {
     pub(super) fn name(&mut self, word: &'a str) -> Name {
         self.names.entry(word).or_insert_with(|| word.into()).clone()
+    }
+
+    /// Passes over a declaration or a statement that begins at a mark: up to its semicolon, or to the end of
+    /// its braces if no semicolon comes before.
+    pub(super) fn skip(&mut self, start: usize) {
+        self.tokens.back(start);
+        let mut depth = 0_u32;
+        loop {
+            // A closing brace that was not opened here is the function's.
+            if depth == 0 && self.tokens.peek() == Token::Sign('}') {
+                return;
+            }
+            match self.tokens.take() {
+                Token::Sign('{' | '(' | '[') => depth += 1,
+                Token::Sign(')' | ']') => depth = depth.saturating_sub(1),
+                Token::Sign('}') => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 && !matches!(self.tokens.peek(), Token::Sign(',' | ';')) {
+                        return;
+                    }
+                }
+                Token::Sign(';') if depth == 0 => return,
+                Token::End => return,
+                _ => {}
+            }
+        }
     }
 
     fn item(&mut self, module: &mut Module) -> Result<(), SyntaxError> {
@@ -63,6 +102,7 @@ impl<'a> Parser<'a> {
                         Token::Int(v) => (u32::try_from(v).unwrap_or(0), 0),
                         _ => return Err(self.tokens.error("a version")),
                     };
+                    self.newer = module.version > KNOWN;
                     return Ok(());
                 }
                 "target" => {
@@ -501,5 +541,35 @@ mod tests {
         assert_eq!(module.variables[1].initial[0], Initial::Float(0.5));
         assert!(matches!(module.variables[3].initial[0], Initial::Symbol { offset: 4, generic: true, .. }));
         assert_eq!(module.aliases.len(), 1);
+    }
+
+    #[test]
+    fn what_a_newer_version_adds_stops_the_kernel_that_has_it_and_not_the_module() {
+        let text = |version: &str| {
+            format!(
+                ".version {version}\n.target sm_90\n.address_size 64\n.novelty .b32 x {{1, 2}};\n\
+                 .visible .entry a() {{ fabric.submit.group [%rd1] -> {{%r1}}; .layout 3; ret; }}\n\
+                 .visible .entry b() .brandnew 4 {{ ret; }}"
+            )
+        };
+        for version in ["9.1", "9.5"] {
+            let module = parse(&text(version)).unwrap();
+            let opcodes = |name: &str| -> Vec<String> {
+                let body = module.function(name).unwrap().body.as_ref().unwrap();
+                let of = |it: &Statement| match it {
+                    Statement::Instruction(it) => Some(it.opcode.to_string()),
+                    _ => None,
+                };
+                body.iter().filter_map(of).collect()
+            };
+            let a = opcodes("a");
+            assert!(
+                a.len() == 3 && a[..2].iter().all(|it| it.starts_with("a statement of a newer")),
+                "{a:?}"
+            );
+            assert_eq!(opcodes("b"), ["ret"]);
+            assert!(module.passed_over.len() == 1 && module.passed_over[0].line == 4);
+        }
+        assert!(parse(&text("9.0")).is_err());
     }
 }

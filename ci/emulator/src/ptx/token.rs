@@ -121,6 +121,17 @@ impl<'a> Tokens<'a> {
         token
     }
 
+    /// The place of the next token, for [`back`](Self::back).
+    #[must_use]
+    pub fn mark(&self) -> usize {
+        self.at
+    }
+
+    /// Goes back to a place.
+    pub fn back(&mut self, mark: usize) {
+        self.at = mark;
+    }
+
     /// The line of the next token.
     #[must_use]
     pub fn line(&self) -> u32 {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::order::OrderedOperation;
-use crate::exec::Program;
+use crate::exec::{CodeLine, Program};
+use crate::fidelity::{self, Limit};
 
 /// The most records of an allocation: beyond this, the older half is forgotten.
 const LONGEST: usize = 1 << 14;
@@ -51,8 +52,8 @@ pub(crate) struct CodePlace {
 }
 
 impl CodePlace {
-    pub(super) fn place(&self) -> String {
-        self.program.place(self.pc).trim_start().trim_start_matches("at ").to_owned()
+    pub(super) fn place(&self) -> CodeLine {
+        self.program.place(self.pc)
     }
 }
 
@@ -136,6 +137,7 @@ impl Histories {
         }
         history.retain(|earlier| !record.replaces(earlier));
         if history.len() >= LONGEST {
+            fidelity::note(Limit::Histories);
             history.drain(..LONGEST / 2);
         }
         history.push(record);

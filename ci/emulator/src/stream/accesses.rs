@@ -12,13 +12,18 @@ use super::fill::Fill;
 use super::names::OperationId;
 use super::queue::Queue;
 use super::work::Work;
+use crate::fidelity::{self, Limit};
 use crate::host_line::HostLine;
 use crate::memory::{Allocation, Allocations, Kind};
 use crate::race::{AccessMode, OrderedOperation, Races, Span, guard, whole};
 
 /// Whether all operations on memory are known.
 fn is_private(allocations: &Allocations, it: &Allocation) -> bool {
-    it.kind != Kind::Imported && it.kind != Kind::Heap && !allocations.is_shared(it.start)
+    let shared = it.kind == Kind::Imported || allocations.is_shared(it.start);
+    if shared {
+        fidelity::note(Limit::Shared);
+    }
+    !shared && it.kind != Kind::Heap
 }
 
 /// The bytes of rows.

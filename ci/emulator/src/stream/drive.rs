@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::around::{Around, show};
+use super::device_env::{DeviceEnv, show};
 use super::host::Caller;
 use super::names::OperationId;
 use super::queue::{PATIENCE, Picked};
@@ -14,6 +14,7 @@ use super::work::Work;
 use crate::device::Device;
 use crate::error::{Answer, Code};
 use crate::exec::env::Step;
+use crate::fidelity::{self, Limit};
 use crate::host_line::HostLine;
 use crate::machine::{self, Guard, Machine};
 use crate::race::Origin;
@@ -55,7 +56,12 @@ impl Machine {
         let start = Instant::now();
         self.queue.want_all();
         self.queue.ends = true;
-        while start.elapsed() < MOST && self.drive() != Progress::Nothing {}
+        while self.drive() != Progress::Nothing {
+            if start.elapsed() >= MOST {
+                fidelity::note(Limit::Pending);
+                break;
+            }
+        }
     }
 
     fn step(&mut self, picked: Picked) -> Progress {
@@ -132,7 +138,7 @@ impl Machine {
                 let budget = self.queue.budget();
                 let touched =
                     self.queue.races.as_mut().map(|races| races.running.remove(&id).unwrap_or_default());
-                let mut around = Around {
+                let mut env = DeviceEnv {
                     allocations: &mut self.allocations,
                     id,
                     device,
@@ -147,8 +153,8 @@ impl Machine {
                     grid: self.queue.grids.remove(&id),
                     queue: &mut self.queue,
                 };
-                let step = task.step(&mut around, budget);
-                let Around { touched, missed, mut grid, printed, .. } = around;
+                let step = task.step(&mut env, budget);
+                let DeviceEnv { touched, missed, mut grid, printed, .. } = env;
                 if !self.queue.ends {
                     show(&printed);
                 }
@@ -178,7 +184,8 @@ impl Machine {
                     Step::Fault(fault) => {
                         let memory = missed.and_then(|at| self.allocations.neighbour(at)).map(|it| it.line);
                         let code = Code(fault.code);
-                        self.fail_at(device, code, &fault.message, call, [line, memory.unwrap_or_default()]);
+                        let lines = [line, memory.unwrap_or_default()];
+                        self.fail_at(device, code, &fault.message, fault.at, call, lines);
                     }
                 }
             }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::moments::{Await, Moments};
 use super::names::OperationId;
 use super::queue::Queue;
+use super::shared_counters::{Await, SharedCounters};
 use super::work::Record;
 use crate::error::Answer;
 use crate::memory::{IpcHandle, unnamed_file};
@@ -36,7 +36,7 @@ pub(crate) struct Event {
     /// The place of its last record in a capture, if that record was captured.
     mark: Option<Mark>,
     /// The counters that other processes know, once there may be any.
-    pub(crate) moments: Option<Arc<Moments>>,
+    pub(crate) moments: Option<Arc<SharedCounters>>,
     /// Where other processes find that.
     ipc_handle: Option<IpcHandle>,
     /// The numbers of records that are not done, for other processes.
@@ -136,7 +136,7 @@ impl Events {
         }
         if event.moments.is_none() {
             let (file, ipc_handle) = unnamed_file(event.device).ok_or(cudaErrorMapBufferObjectFailed)?;
-            let moments = Moments::map(file).ok_or(cudaErrorMapBufferObjectFailed)?;
+            let moments = SharedCounters::map(file).ok_or(cudaErrorMapBufferObjectFailed)?;
             if let Some(id) = event.id {
                 let number = moments.record();
                 if queue.pending(id) { event.numbers.push((id, number)) } else { moments.reach(number) }
@@ -150,7 +150,8 @@ impl Events {
 
     /// Opens another process's event on a device, which need not be the one that it was made on.
     pub(crate) fn open(&mut self, ipc_handle: &IpcHandle, device: usize) -> Answer<cudaEvent_t> {
-        let moments = ipc_handle.open().and_then(Moments::map).ok_or(cudaErrorMapBufferObjectFailed)?;
+        let moments =
+            ipc_handle.open().and_then(SharedCounters::map).ok_or(cudaErrorMapBufferObjectFailed)?;
         let handle = self.create(device, cudaEventDisableTiming | cudaEventInterprocess);
         if let Some(event) = self.all.get_mut(&handle.addr()) {
             event.moments = Some(Arc::new(moments));

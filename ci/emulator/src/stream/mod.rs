@@ -8,35 +8,36 @@
 //! To put work on a stream: [`submit()`], which is all that a launch needs.
 
 mod accesses;
-mod around;
 pub(crate) mod condition;
 mod copy;
+mod device_env;
 mod drive;
 mod early;
 mod event;
 mod fill;
+mod flags;
 mod grid;
 mod host;
-mod moments;
 mod names;
 mod nested;
 mod queue;
+mod shared_counters;
 mod submit;
 mod table;
 #[cfg(test)]
 mod tests;
 mod work;
 
-pub(crate) use around::access;
 pub(crate) use copy::{Copy, End, Memory, Volume};
+pub(crate) use device_env::access;
 pub(crate) use drive::{before_free, nudge, synchronize, synchronize_device};
 pub(crate) use early::{submit_past_fill, taken_early};
 pub(crate) use event::{Events, Mark};
 pub(crate) use fill::Fill;
 pub(crate) use host::{Caller, HostCall};
-pub(crate) use moments::Moments;
 pub(crate) use names::{OperationId, StreamId};
 pub(crate) use queue::Queue;
+pub(crate) use shared_counters::SharedCounters;
 #[allow(unused_imports, reason = "launches are what it is for")]
 pub(crate) use submit::submit_task;
 pub(crate) use submit::{submit, submit_after, submit_all, submit_aside, submit_everywhere};

@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(before_c, [a, t]);
         assert_eq!(world.put(blocking).1, [a, c]);
         assert_eq!(world.put(free).1, [b]);
-        assert_eq!(world.put(elsewhere).1, []);
+        assert_eq!(world.put(elsewhere).1, [0_u64; 0]);
     }
 
     #[test]
@@ -327,10 +327,10 @@ mod tests {
         let blocking = world.streams.create(0, 0, 0);
         let (blocking, legacy) = (world.key(blocking), world.key(NULL));
         let (held, _) = world.put(legacy);
-        assert_eq!(world.streams.owed(blocking, &world.queue), []);
+        assert_eq!(world.streams.owed(blocking, &world.queue), [0_u64; 0]);
         let mark = world.queue.push(0, "mark", Work::Nothing, &[held]);
         world.streams.append_mark(blocking, mark, &[], &world.queue);
-        assert_eq!(world.streams.owed(blocking, &world.queue), []);
+        assert_eq!(world.streams.owed(blocking, &world.queue), [0_u64; 0]);
         let (real, before) = world.put(blocking);
         assert_eq!(before, [mark, held]);
         assert_eq!(world.streams.owed(blocking, &world.queue), [real]);

@@ -33,7 +33,7 @@ struct Die;
 
 impl Task for Die {
     fn step(&mut self, _env: &mut dyn Env, _budget: u64) -> Step {
-        Step::Fault(Fault { code: Fault::LAUNCH_FAILURE, message: "a test".to_owned() })
+        Step::Fault(Fault { code: Fault::LAUNCH_FAILURE, message: "a test".to_owned(), at: None })
     }
 }
 

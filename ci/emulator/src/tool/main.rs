@@ -1,8 +1,12 @@
-//! `cuda-emulate PROGRAM [ARGUMENT...]` runs a program on the emulator.
+//! `cuda-emulate PROGRAM [ARGUMENT...]` runs a program on the emulator, and `cuda-emulate run -- COMMAND`
+//! does so for CI, with a summary.
 //!
 //! This file is the emulator as well: the linker makes one file that is a program and the shared library
 //! `libcudart.so.13` (see `build.rs`). So one installed file is enough. The program makes a folder with links
 //! to itself under the names that the loader and linkers look for, and puts it first on the loader's path.
+
+mod run;
+mod summary;
 
 use std::env;
 use std::ffi::OsString;
@@ -30,11 +34,12 @@ const USAGE: &str = "\
 Runs CUDA programs on machines without a GPU.
 
   cuda-emulate PROGRAM [ARGUMENT...]   runs a program that is linked to libcudart.so.13
+  cuda-emulate run [OPTION...] -- ...  the same for CI: checks, a summary, a report, an exit code
   cuda-emulate --doctor FILE...        prints what of a program or library the emulator can run
   cuda-emulate --library               prints the folder of libcudart.so, for linkers
   cuda-emulate --version
 
-Variables: see ci/emulator/README.md of the project.
+cuda-emulate run --help lists the options. Variables: see ci/emulator/README.md of the project.
 ";
 
 /// The names that the loader and linkers look for.
@@ -50,6 +55,16 @@ fn main() -> ExitCode {
         Some("--help" | "-h") => print!("{USAGE}"),
         Some("--version") => println!("cuda-emulate {} (CUDA 13.0)", env!("CARGO_PKG_VERSION")),
         Some("--doctor") => return examine(arguments),
+        Some("run") => {
+            if let Some("--help" | "-h") = env::args().nth(2).as_deref() {
+                print!("{}", run::USAGE);
+                return ExitCode::SUCCESS;
+            }
+            let done = library().map_err(|error| (format!("no folder for the library: {error}"), 1));
+            return done
+                .and_then(|folder| run::run(arguments, folder))
+                .unwrap_or_else(|(message, status)| fail(&message, status));
+        }
         Some("--library") => match library() {
             Ok(folder) => println!("{}", folder.display()),
             Err(error) => return fail(&format!("no folder for the library: {error}"), 1),
@@ -57,7 +72,7 @@ fn main() -> ExitCode {
         Some(option) if option.starts_with('-') => {
             return fail(&format!("{option} is unknown; cuda-emulate --help lists what there is"), 2);
         }
-        _ => return run(first, arguments),
+        _ => return replace(first, arguments),
     }
     ExitCode::SUCCESS
 }
@@ -68,7 +83,7 @@ fn fail(message: &str, status: u8) -> ExitCode {
 }
 
 /// Replaces this process by a program that finds the emulator first. Returns only if there is none.
-fn run(program: OsString, arguments: impl Iterator<Item = OsString>) -> ExitCode {
+fn replace(program: OsString, arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let folder = match library() {
         Ok(folder) => folder,
         Err(error) => return fail(&format!("no folder for the library: {error}"), 1),
@@ -76,14 +91,19 @@ fn run(program: OsString, arguments: impl Iterator<Item = OsString>) -> ExitCode
     if let Some(warning) = fs::read(&program).ok().and_then(|data| doctor::obstacle(&data)) {
         eprintln!("cuda-emulate: {}: {warning}", program.display());
     }
+    let error = Command::new(&program).args(arguments).env("LD_LIBRARY_PATH", loader_path(folder)).exec();
+    let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+    fail(&format!("{}: {error}", program.display()), status)
+}
+
+/// The loader's path with the library's folder first.
+fn loader_path(folder: PathBuf) -> OsString {
     let mut path = folder.into_os_string();
     if let Some(rest) = env::var_os("LD_LIBRARY_PATH").filter(|rest| !rest.is_empty()) {
         path.push(":");
         path.push(rest);
     }
-    let error = Command::new(&program).args(arguments).env("LD_LIBRARY_PATH", path).exec();
-    let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-    fail(&format!("{}: {error}", program.display()), status)
+    path
 }
 
 fn examine(files: impl Iterator<Item = OsString>) -> ExitCode {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use serde_json::Value;
+
 use super::built;
 
 const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
@@ -44,6 +46,15 @@ fn run(case: &str, right: bool, schedule: &str) -> (Output, String) {
     (output, std::fs::read_to_string(&report).unwrap_or_default())
 }
 
+/// The lines of a report.
+fn rows(report: &str) -> Vec<Value> {
+    report.lines().map(|row| serde_json::from_str(row).expect("a line of JSON")).collect()
+}
+
+fn findings(report: &str) -> usize {
+    rows(report).iter().filter(|row| row["finding"].is_string()).count()
+}
+
 /// Checks that a case is named with the lines of these marks in every schedule, and not if it is right.
 fn named(case: &str, subject: &str, words: &[&str]) {
     named_in(&SCHEDULES, case, subject, words);
@@ -54,18 +65,24 @@ fn named_in(schedules: &[&str], case: &str, subject: &str, words: &[&str]) {
         let (output, report) = run(case, true, schedule);
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{case}, right, under {schedule}: {}\n{text}", output.status);
-        assert_eq!(report, "", "{case}, right, under {schedule}");
+        let is_end = |row: &Value| row["process"]["pid"].is_u64() && row["findings"] == serde_json::json!({});
+        assert!(rows(&report).iter().all(is_end), "{case}, right, under {schedule}:\n{report}");
     }
     for schedule in schedules {
         let (output, report) = run(case, false, schedule);
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(FOUND), "{case} under {schedule}:\n{text}");
-        let subject = format!("\"finding\":\"{subject}\"");
-        let names = |finding: &&str| {
-            let lines = words.iter().map(|word| format!("mistakes.cu\",\"line\":{},", line(case, word)));
-            finding.contains(&subject) && lines.into_iter().all(|line| finding.contains(&line))
+        let names = |finding: &Value| {
+            let parts = finding["parts"].as_array().map_or(&[][..], |parts| parts);
+            let frames = parts.iter().flat_map(|part| part["stack"].as_array().into_iter().flatten());
+            let lines: Vec<u64> = frames
+                .filter(|frame| frame["file"].as_str().is_some_and(|file| file.ends_with("mistakes.cu")))
+                .filter_map(|frame| frame["line"].as_u64())
+                .collect();
+            let has = |word: &&str| lines.contains(&u64::try_from(line(case, word)).unwrap());
+            finding["finding"] == subject && words.iter().all(has)
         };
-        assert!(report.lines().any(|finding| names(&finding)), "{case} under {schedule}:\n{report}\n{text}");
+        assert!(rows(&report).iter().any(names), "{case} under {schedule}:\n{report}\n{text}");
         for word in words {
             let place = format!("mistakes.cu:{} in ", line(case, word));
             assert!(text.contains(&place), "{case} under {schedule}: {place:?} is not in\n{text}");
@@ -171,14 +188,14 @@ fn launches_whose_error_nobody_reads_are_named_at_the_end_once_for_each_line() {
     ];
     says("unread_launches", &words);
     let (_, report) = run("unread_launches", false, "late");
-    assert_eq!(report.lines().count(), 1, "{report}");
+    assert_eq!(findings(&report), 1, "{report}");
 }
 
 #[test]
 fn each_pair_of_lines_is_reported_once_and_kernels_are_named_with_their_source() {
     let (output, report) = run("two_streams", false, "late");
     let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(report.lines().count(), 1, "{report}");
+    assert_eq!(findings(&report), 1, "{report}");
     assert_eq!(text.lines().filter(|line| line.starts_with("CUDA emulator: race: ")).count(), 1, "{text}");
     for words in ["add(int const*, int*)", "fill(int*, int)", "bytes 0 to 16384", "findings: 1 (race: 1)"] {
         assert!(text.contains(words), "{words:?} is not in\n{text}");

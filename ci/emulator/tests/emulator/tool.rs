@@ -134,6 +134,134 @@ fn functions_and_instructions_that_are_missing_are_named_before_a_program_runs()
     assert!(words.contains("_Z4pairPi: multimem"), "{words}");
 }
 
+const RACES: &str = r#"
+#include <cstdio>
+#include <cuda_fp16.h>
+__global__ void meets(__half2* p) {
+    __shared__ int tile[32];
+    tile[threadIdx.x / 2] = threadIdx.x;
+    atomicAdd(p + 1, __float2half2_rn(tile[0]));
+    if (threadIdx.x == 9) p[1] = p[2];
+}
+int main() {
+    cudaDeviceProp it;
+    cudaGetDeviceProperties(&it, 0);
+    int count, access;
+    cudaGetDeviceCount(&count);
+    cudaDeviceCanAccessPeer(&access, 0, 1);
+    printf("%s %d.%d, %d of %d, %zu, %d\n", it.name, it.major, it.minor, count, it.multiProcessorCount,
+           it.sharedMemPerBlockOptin, access);
+    __half2* p;
+    cudaMalloc(&p, 64);
+    cudaMemset(p, 0, 64);
+    meets<<<1, 32>>>(p);
+    return cudaDeviceSynchronize();
+}
+"#;
+
+#[test]
+fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
+    let program =
+        compile("races", RACES, &["-cudart=shared", "-lineinfo", "-gencode=arch=compute_75,code=compute_75"]);
+    let program = program.to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (junit, report, accepted) = (file("junit.xml"), file("report.jsonl"), file("accepted"));
+    let twice = format!("{program}; {program}; true");
+    let mut options = vec!["run", "--device", "rtx4090x3", "--junit", &junit, "--report", &report];
+    options.extend(["--", "/bin/sh", "-c", &twice]);
+    let output = emulate(&options);
+    let (said, words) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(99), "{words}");
+    assert!(said.starts_with("NVIDIA GeForce RTX 4090 (CUDA emulator) 8.9, 3 of 128, 101376, 0\n"), "{said}");
+    // The lines are those of the program, although the toolkit's headers have the instructions.
+    for what in [
+        "cuda-emulate: 2 processes on the emulator, 3 findings\n",
+        "races.cu:6 in meets(__half2*) (2 processes, 2 times)",
+        "element 0 (bytes 0 to 4) of the array meets(__half2*)::tile",
+        "element 1 (bytes 4 to 8) of 64 bytes of device memory",
+        "races.cu:7",
+    ] {
+        assert!(words.contains(what), "{what:?} is not in\n{words}");
+    }
+    let (xml, rows) = (std::fs::read_to_string(&junit).unwrap(), std::fs::read_to_string(&report).unwrap());
+    assert!(xml.contains("tests=\"5\" failures=\"3\""), "{xml}");
+    let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let race = rows.iter().find(|row| row["finding"] == "race").unwrap();
+    let code = &race["parts"][0]["code"];
+    assert!(code["line"] == 6 && code["file"].as_str().unwrap().ends_with("races.cu"), "{race}");
+    assert!(
+        race["parts"][1]["thread"].is_array() && race["parts"][1]["block"] == serde_json::json!([0, 0, 0])
+    );
+
+    std::fs::write(
+        &accepted,
+        "race races.cu:6  the last thread wins\nrace races.cu:7\tas well\nleak x.cu:1 gone",
+    )
+    .unwrap();
+    let run = |options: &[&str]| {
+        emulate(&[&["run", "--suppress", &accepted][..], options, &["--", program]].concat())
+    };
+    let output = run(&[]);
+    let words = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    assert!(words.contains("0 findings, 3 suppressed\n"), "{words}");
+    assert!(
+        words.contains("suppressed: the last thread wins\n") && !words.contains("CUDA emulator: race:"),
+        "{words}"
+    );
+    assert!(words.contains(":3: suppresses nothing in this run: leak x.cu:1 gone\n"), "{words}");
+    std::fs::write(&accepted, "race races.cu:6").unwrap();
+    assert!(text(&run(&[]).stderr).contains("line 1: expected KIND FILE:LINE REASON"));
+    std::fs::write(&accepted, "").unwrap();
+    assert_eq!(run(&["--fail-on", "leak,fault"]).status.code(), Some(0));
+    assert_eq!(run(&["--fail-on", "leak,race", "--exit-code", "7"]).status.code(), Some(7));
+    assert!(text(&run(&["--device", "h300"]).stderr).contains("expected one of t4, a100"));
+    assert_eq!(run(&["--speed", "fast"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_kernel_that_polls_is_named_with_its_line_the_bytes_and_whether_anybody_wrote_them() {
+    let source = r#"
+#include <unistd.h>
+__global__ void waits(volatile int* flag) {
+    while (flag[2] != 7) {}
+}
+int main() {
+    int* flag;
+    cudaMalloc(&flag, 64);
+    waits<<<1, 32>>>(flag);
+    cudaStreamQuery(0);
+    sleep(6);
+    _exit(0);
+}
+"#;
+    let program = compile("polls", source, &["-cudart=shared", "-lineinfo", PTX]);
+    let words = text(&emulate(&[program.to_str().unwrap()]).stderr);
+    for what in [
+        "note: kernel waits(int volatile*) has polled for ",
+        "it reads element 2 (bytes 8 to 12) of 64 bytes of device memory",
+        "polls.cu:4, which stay 0xcdcdcdcd; nobody has ever written them",
+    ] {
+        assert!(words.contains(what), "{what:?} is not in\n{words}");
+    }
+}
+
+#[test]
+fn the_end_says_what_was_approximate() {
+    let source = r#"
+__global__ void approximate(float* p) { p[0] = __sinf(p[1]); p[2] = clock64(); }
+int main() { float* p; cudaMalloc(&p, 64); approximate<<<1, 1>>>(p); return cudaDeviceSynchronize(); }
+"#;
+    let program = compile("approximate", source, &["-cudart=shared", PTX]);
+    let words = text(&emulate(&[program.to_str().unwrap()]).stderr);
+    let line =
+        "CUDA emulator: approximate: math instructions with .approx (their last bits), clocks in kernels";
+    assert!(words.starts_with(line) && words.lines().count() == 1, "{words}");
+    let program = compile("shared", SOURCE, &["-cudart=shared", PTX]);
+    assert_eq!(text(&emulate(&[program.to_str().unwrap()]).stderr), "");
+}
+
 #[test]
 fn the_status_is_the_programs_and_a_missing_one_or_a_wrong_option_has_its_own() {
     assert_eq!(emulate(&["/bin/sh", "-c", "exit 7"]).status.code(), Some(7));

@@ -131,7 +131,7 @@ impl RowLists<'_> {
 #[cfg(cudart_12_8)]
 impl Entry<'_> {
     fn has_array(&self) -> bool {
-        self.copy.to.array().is_some() || self.copy.from.array().is_some()
+        self.copy.to.array.is_some() || self.copy.from.array.is_some()
     }
 
     /// Returns whether one side is an array and memory of a device other than this one takes part.
@@ -159,7 +159,7 @@ impl Entry<'_> {
     pub(super) fn whole(&self) -> Option<sys::cudaMemcpy3DBatchOp> {
         let [width, height, depth] = self.copy.to.layout.extent();
         let unit = self.copy.unit();
-        let fits = |side: &Operand<'_>| side.array().is_some() || side.layout.pitch.is_multiple_of(unit);
+        let fits = |side: &Operand<'_>| side.array.is_some() || side.layout.pitch.is_multiple_of(unit);
         let alone = height == 1 && depth == 1;
         (alone || fits(&self.copy.to) && fits(&self.copy.from))
             .then(|| self.op([width, height, depth], [0, 0]))
@@ -190,7 +190,7 @@ fn side(
     alone: bool,
 ) -> sys::cudaMemcpy3DOperand {
     let mut side = sys::cudaMemcpy3DOperand::default();
-    if let Some(part) = operand.array() {
+    if let Some(part) = operand.array.as_ref() {
         let [x, y, z] = part.at;
         side.type_ = sys::cudaMemcpyOperandTypeArray;
         side.op.array = sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2 {

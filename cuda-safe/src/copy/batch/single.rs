@@ -10,7 +10,7 @@ use crate::copy::operand::{AsyncDestination, AsyncSource, Dimensions, Operand, P
 use crate::copy::transfer;
 use crate::error::Result;
 use crate::hazard::Mode;
-use crate::stream::{AsStream, Call, StreamRef};
+use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
 /// [`memcpy_async`](crate::memcpy_async) with hints about how the copy is made.
@@ -137,15 +137,15 @@ fn copy(
     stream: StreamRef<'_>,
 ) -> Result<()> {
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
-    let asked = Call { api, call_site: Location::caller(), bytes: copy.bytes() };
-    let attributes = attributes.of_copy(asked.bytes, attributes.order());
+    let call_site = Location::caller();
+    let attributes = attributes.of_copy(copy.bytes(), attributes.order());
     // SAFETY: the copy accesses no other tracked memory, and its owners wait for the copy before they
     // free it.
-    let submission =
-        unsafe { transfer::begin(stream, copy.to.access(Mode::Write), copy.from.read(), &asked) }?;
+    let begun = unsafe { transfer::begin(stream, copy.to.access(Mode::Write), copy.from.read(), call_site) };
+    let submission = begun.map_err(|error| copy.about(error))?;
     let copied = WithAttributes(Entry { copy, attributes }).hand_over(stream, stream.as_raw());
     submission.commit(copied.is_ok());
-    copied.map_err(|error| asked.about(error.at(asked.call_site)))
+    copied.map_err(|error| copy.about(error.at(call_site)))
 }
 
 /// A copy with attributes, for streams that support them.

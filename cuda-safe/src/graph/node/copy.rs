@@ -262,10 +262,10 @@ fn copy<R: Recipient>(
     let graph = recipient.owner().graph;
     ensure_of(&destination, graph)?;
     ensure_of(&source, graph)?;
-    let Some(copy) = CheckedCopy::check(api, destination, source)? else { return recipient.take_none() };
-    if copy.is_between_devices() {
+    if destination.bytes() != 0 && destination.is_on_another_device_than(&source) {
         return Err(Error::refused(api, Detail::unsupported("a copy between devices in a graph")));
     }
+    let Some(copy) = CheckedCopy::new(api, destination, source)? else { return recipient.take_none() };
     let uses = retain_all(api, destination.access(Mode::Write).into_iter().chain(source.access(Mode::Read)))?;
     let (to, from, bytes) =
         (destination.pointer().cast(), source.pointer().cast_const().cast(), copy.bytes());

@@ -133,27 +133,34 @@ impl<P: CheckedParameters, A: CheckedArguments<P>> Resolve for CheckedKernelOp<'
     fn resolve<R: Recipient>(self, to: R) -> Result<R::Out> {
         let Self { kernel, config, arguments } = self;
         let op = KernelOp { kernel, config, arguments };
-        op.resolve_if(to, |config, target, values, arguments| {
+        op.resolve_with(to, |config, target, values, arguments, all| {
             // SAFETY: the pointers are to live values of the parameters' types (`Arguments`).
-            unsafe { kernel.prove(config, target, values, arguments) }
+            unsafe { kernel.prove(config, target, values, arguments, all) }
         })
     }
 }
 
 impl<P, A: Arguments<P>> Resolve for KernelOp<'_, P, A> {
     fn resolve<R: Recipient>(self, to: R) -> Result<R::Out> {
-        self.resolve_if(to, |_, _, _, _| Ok(()))
+        self.resolve_with(to, |_, target, _, arguments, all| arguments.accesses(target, all))
     }
 }
 
 impl<P, A: Arguments<P>> KernelOp<'_, P, A> {
-    /// Gives a node the operation if `proves` agrees.
+    /// Gives a node the operation, unless `find` refuses it. `find` adds the accesses of the arguments to a
+    /// list.
     #[inline]
     #[track_caller]
-    fn resolve_if<R: Recipient>(
+    fn resolve_with<R: Recipient>(
         self,
         to: R,
-        proves: impl FnOnce(&LaunchConfig<'_>, Target<'_>, &[*mut c_void], &A) -> Result<()>,
+        find: impl for<'a> FnOnce(
+            &LaunchConfig<'_>,
+            Target<'_>,
+            &[*mut c_void],
+            &'a A,
+            &mut AccessList<'a>,
+        ) -> Result<()>,
     ) -> Result<R::Out> {
         let Self { kernel, config, arguments } = self;
         config.check(kernel.name())?;
@@ -167,12 +174,12 @@ impl<P, A: Arguments<P>> KernelOp<'_, P, A> {
         let target = kernel.of_node(device);
         let mut values = arguments.values(target)?;
         let mut pointers = A::pointers(&mut values);
-        if let Err(error) = proves(&config, target, pointers.as_mut(), &arguments) {
+        let mut accesses = AccessList::new();
+        if let Err(error) = find(&config, target, pointers.as_mut(), &arguments, &mut accesses) {
             return Err(error.at(Location::caller()));
         }
-        let mut accesses = AccessList::new();
-        arguments.accesses(target, &mut accesses)?;
-        kernel.add_accesses(device, &mut accesses).map_err(|error| arguments.explain(error, target))?;
+        let added = kernel.add_accesses(device, &mut accesses);
+        added.map_err(|error| arguments.explain(error, target, None))?;
         let uses = retain_all(API, accesses.iter().copied())?;
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),

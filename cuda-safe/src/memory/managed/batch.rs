@@ -7,10 +7,10 @@ use std::panic::Location;
 
 use cuda_hazard::Operation;
 
+use super::super::allocation::Span;
 use super::super::buffer::{Slice, SliceMut};
 use super::super::location::MemoryLocation;
 use super::super::memory_type::Managed;
-use super::super::span::Span;
 use crate::check;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};

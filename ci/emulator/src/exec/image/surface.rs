@@ -4,12 +4,16 @@ use super::address::{Address, index};
 use super::element::Image;
 use super::operands::ImageOperands;
 use crate::exec::fault::{Fault, Refused};
-use crate::exec::program::{Boundary, Geometry, Touch};
+use crate::exec::program::{Boundary, Geometry, SurfaceAccess};
 
 impl Image {
     /// The address of a surface access, which begins at byte `x` of a row. `None` if nothing is read or
     /// written.
-    pub(super) fn place(&self, touch: Touch, given: &ImageOperands) -> Result<Option<*mut u8>, Refused> {
+    pub(super) fn place(
+        &self,
+        touch: SurfaceAccess,
+        given: &ImageOperands,
+    ) -> Result<Option<*mut u8>, Refused> {
         // Surfaces of cubes are read and written by face.
         if touch.geometry != Geometry::Planes || !self.geometry.is_some_and(Geometry::is_cube) {
             self.expect(touch.geometry)?;

@@ -16,6 +16,7 @@ use super::level::LevelRule;
 use super::operands::{DX, DY, ImageOperands, LEVEL, three};
 use crate::exec::fault::{Fault, Refused};
 use crate::exec::program::{Geometry, LevelBy, Read};
+use crate::fidelity::{self, Limit};
 
 /// An image and how it is read.
 #[derive(Clone, Debug)]
@@ -126,12 +127,16 @@ impl Texture {
                 let why = "anisotropic reads are not known to the emulator";
                 return Err((Fault::NOT_SUPPORTED, why.to_owned()));
             }
-            LevelBy::Derivatives => self.levels.of_slopes(place.slopes),
+            LevelBy::Derivatives => {
+                fidelity::note(Limit::Derivatives);
+                self.levels.of_slopes(place.slopes)
+            }
         };
         let (level, part) = self.levels.within(level, self.smaller.len());
         if !self.linear && part == 0 {
             return Ok(self.nearest(self.level(level), read.geometry, &place, note));
         }
+        fidelity::note(Limit::TextureWeights);
         let mut parts = Vec::new();
         for (level, share) in [(level, 256 - part), (level + 1, part)] {
             if share == 0 {

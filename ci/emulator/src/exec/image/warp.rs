@@ -6,11 +6,11 @@ use crate::exec::env::AccessKind;
 use crate::exec::fault::{Fault, Refused};
 use crate::exec::file::{LANES, Slot, Slots, Word, lanes, low};
 use crate::exec::launch::Context;
-use crate::exec::program::{Element, NONE, Read, Touch};
+use crate::exec::program::{Element, NONE, Read, SurfaceAccess};
 use crate::exec::warp::Warp;
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
-fn parts(touch: Touch, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
+fn parts(touch: SurfaceAccess, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
     s[..usize::from(touch.count)]
         .iter()
         .enumerate()
@@ -93,7 +93,7 @@ impl Warp {
     pub(in crate::exec) fn surface_load(
         &mut self,
         cx: &mut Context<'_>,
-        touch: Touch,
+        touch: SurfaceAccess,
         s: &Slots,
         mask: u32,
         pc: u32,
@@ -119,7 +119,7 @@ impl Warp {
     pub(in crate::exec) fn surface_store(
         &mut self,
         cx: &mut Context<'_>,
-        touch: Touch,
+        touch: SurfaceAccess,
         s: &Slots,
         mask: u32,
         pc: u32,
@@ -148,7 +148,7 @@ impl Warp {
     fn surface_place(
         &self,
         cx: &mut Context<'_>,
-        touch: Touch,
+        touch: SurfaceAccess,
         lane: usize,
         pc: u32,
     ) -> Result<Option<*mut u8>, Fault> {

@@ -96,13 +96,13 @@ fn defined(ins: &Ins) -> usize {
         | Op::IsSpace(..) => 1,
         Op::Load(access) | Op::Param(access) => usize::from(access.count),
         Op::Texture(_) => 4,
-        Op::Take(..) => ins.s.iter().take_while(|slot| **slot != NONE).count(),
+        Op::UnpackFragment(..) => ins.s.iter().take_while(|slot| **slot != NONE).count(),
         Op::SurfaceLoad(touch) => usize::from(touch.count),
         // Each is listed: an instruction that writes a register and is missing above would be misallocated.
         Op::Store(_)
         | Op::Coordinates(_)
         | Op::SurfaceStore(_)
-        | Op::Lay(..)
+        | Op::PackFragment(..)
         | Op::Matrix(_)
         | Op::AskCopy(_)
         | Op::CloseGroup(_)
@@ -121,7 +121,7 @@ fn defined(ins: &Ins) -> usize {
         | Op::ClusterArrive
         | Op::ClusterWait
         | Op::StackRestore(..)
-        | Op::Fence(_)
+        | Op::Fence(..)
         | Op::Nothing
         | Op::Unsupported(_) => 0,
     }

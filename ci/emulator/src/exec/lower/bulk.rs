@@ -3,7 +3,7 @@
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::{Class, Slot, low};
-use crate::exec::program::{Access, BulkCopy, BulkReduction, BulkSide, CopyQueue, Element, NONE, Op};
+use crate::exec::program::{Access, BulkCopy, BulkReduction, BulkSide, CopyQueue, Element, NONE, Op, Scope};
 use crate::exec::tensor::{BYTES, Field};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
@@ -86,7 +86,7 @@ impl Lower<'_> {
             Operand::Offset(name, offset) => (name.clone(), *offset),
             _ => return Err("the address of a map is needed here".into()),
         };
-        self.lay(coordinates, Type::S32, 0)?;
+        self.pack_fragment(coordinates, Type::S32, 0)?;
         let place = self.place(&Operand::Address(Some(name), offset), Space::Generic)?;
         Ok((BulkSide::Tensor(self.access(&place, Element::U8, 1, false)?, dimensions), place.slot))
     }
@@ -106,7 +106,10 @@ impl Lower<'_> {
                 access.offset += i32::try_from(offset).unwrap_or(0);
                 self.emit(Op::Store(access), &[value, NONE, NONE, NONE, to.slot]);
             }
-            self.emit(Op::Fence(false), &[]);
+            self.emit(Op::Fence(Scope::Device, false), &[]);
+            // All threads of the warp execute it together.
+            let all = self.word(u32::MAX);
+            self.emit(Op::WarpBarrier, &[all]);
             self.program.shows_order = true;
             return Ok(());
         }

@@ -389,42 +389,13 @@ fn integral(i: &Instruction) -> Option<Alu> {
     })
 }
 
+/// One expression for each integer type, bytes as well.
 macro_rules! from_int {
     ($from:expr, $s:ident => $body:expr) => {
         match $from {
-            Type::U8 | Type::B8 => {
-                type $s = u8;
-                $body
-            }
-            Type::S8 => {
-                type $s = i8;
-                $body
-            }
-            Type::U16 | Type::B16 => {
-                type $s = u16;
-                $body
-            }
-            Type::S16 => {
-                type $s = i16;
-                $body
-            }
-            Type::U32 | Type::B32 => {
-                type $s = u32;
-                $body
-            }
-            Type::S32 => {
-                type $s = i32;
-                $body
-            }
-            Type::U64 | Type::B64 => {
-                type $s = u64;
-                $body
-            }
-            Type::S64 => {
-                type $s = i64;
-                $body
-            }
-            _ => return Err("this type does not fit the instruction".into()),
+            Type::U8 | Type::B8 => with_type!($s, u8, $body),
+            Type::S8 => with_type!($s, i8, $body),
+            from => by_int!(from, $s => $body),
         }
     };
 }
@@ -456,22 +427,10 @@ fn int_to_int_sat(to: Type, from: Type) -> Result<Alu, Failure> {
 macro_rules! by_mode {
     ($mode:expr, $m:ident => $body:expr) => {
         match $mode {
-            Rounding::Nearest => {
-                const $m: Rounding = Rounding::Nearest;
-                $body
-            }
-            Rounding::Zero => {
-                const $m: Rounding = Rounding::Zero;
-                $body
-            }
-            Rounding::Down => {
-                const $m: Rounding = Rounding::Down;
-                $body
-            }
-            Rounding::Up => {
-                const $m: Rounding = Rounding::Up;
-                $body
-            }
+            Rounding::Nearest => with_mode!($m, Nearest, $body),
+            Rounding::Zero => with_mode!($m, Zero, $body),
+            Rounding::Down => with_mode!($m, Down, $body),
+            Rounding::Up => with_mode!($m, Up, $body),
         }
     };
 }

@@ -18,18 +18,9 @@ macro_rules! by_mode {
     ($mode:expr, $nearest:expr, $m:ident => $body:expr) => {
         match $mode {
             Rounding::Nearest => $nearest,
-            Rounding::Zero => {
-                const $m: Rounding = Rounding::Zero;
-                $body
-            }
-            Rounding::Down => {
-                const $m: Rounding = Rounding::Down;
-                $body
-            }
-            Rounding::Up => {
-                const $m: Rounding = Rounding::Up;
-                $body
-            }
+            Rounding::Zero => with_mode!($m, Zero, $body),
+            Rounding::Down => with_mode!($m, Down, $body),
+            Rounding::Up => with_mode!($m, Up, $body),
         }
     };
 }

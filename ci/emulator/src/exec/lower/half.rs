@@ -50,35 +50,26 @@ pub(super) trait Half: Copy {
     }
 }
 
-impl Half for f16 {
-    fn wide(self) -> f32 {
-        self.to_f32()
-    }
-    fn near(v: f32) -> Self {
-        if v.is_nan() { Self::from_bits(0x7FFF) } else { Self::from_f32(v) }
-    }
-    fn from16(bits: u16) -> Self {
-        Self::from_bits(bits)
-    }
-    fn bits16(self) -> u16 {
-        self.to_bits()
-    }
+macro_rules! half {
+    ($($ty:ty)*) => {$(
+        impl Half for $ty {
+            fn wide(self) -> f32 {
+                self.to_f32()
+            }
+            fn near(v: f32) -> Self {
+                if v.is_nan() { Self::from_bits(0x7FFF) } else { Self::from_f32(v) }
+            }
+            fn from16(bits: u16) -> Self {
+                Self::from_bits(bits)
+            }
+            fn bits16(self) -> u16 {
+                self.to_bits()
+            }
+        }
+    )*};
 }
 
-impl Half for bf16 {
-    fn wide(self) -> f32 {
-        self.to_f32()
-    }
-    fn near(v: f32) -> Self {
-        if v.is_nan() { Self::from_bits(0x7FFF) } else { Self::from_f32(v) }
-    }
-    fn from16(bits: u16) -> Self {
-        Self::from_bits(bits)
-    }
-    fn bits16(self) -> u16 {
-        self.to_bits()
-    }
-}
+half! { f16 bf16 }
 
 fn pair<H: Half>(low: H, high: H) -> u32 {
     u32::from(high.bits16()) << 16 | u32::from(low.bits16())

@@ -8,7 +8,7 @@ use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::test;
 use crate::exec::image::{DX, DY, LEVEL};
 use crate::exec::program::Boundary;
-use crate::exec::program::{Element, Geometry, LevelBy, NONE, Op, Read, Touch};
+use crate::exec::program::{Element, Geometry, LevelBy, NONE, Op, Read, SurfaceAccess};
 use crate::ptx::{Instruction, Operand, Type};
 
 /// The dimensions that an instruction names.
@@ -161,7 +161,7 @@ impl Lower<'_> {
         for (slot, part) in s.iter_mut().zip(parts) {
             *slot = if load { self.dst(part, ty)? } else { self.src(part, ty)? };
         }
-        let touch = Touch { geometry, element, count, boundary };
+        let touch = SurfaceAccess { geometry, element, count, boundary };
         self.emit(if load { Op::SurfaceLoad(touch) } else { Op::SurfaceStore(touch) }, &s);
         Ok(())
     }

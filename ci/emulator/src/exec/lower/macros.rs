@@ -67,34 +67,32 @@ macro_rules! choose {
     };
 }
 
+/// An expression with a name for a type.
+macro_rules! with_type {
+    ($t:ident, $ty:ty, $body:expr) => {{
+        type $t = $ty;
+        $body
+    }};
+}
+
+/// An expression for a rounding mode, with a name for the mode.
+macro_rules! with_mode {
+    ($m:ident, $mode:ident, $body:expr) => {{
+        const $m: Rounding = Rounding::$mode;
+        $body
+    }};
+}
+
 /// One expression for each integer type: `T` stands for the type in it.
 macro_rules! by_int {
     ($ty:expr, $t:ident => $body:expr) => {
         match $ty {
-            Type::U16 | Type::B16 => {
-                type $t = u16;
-                $body
-            }
-            Type::S16 => {
-                type $t = i16;
-                $body
-            }
-            Type::U32 | Type::B32 => {
-                type $t = u32;
-                $body
-            }
-            Type::S32 => {
-                type $t = i32;
-                $body
-            }
-            Type::U64 | Type::B64 => {
-                type $t = u64;
-                $body
-            }
-            Type::S64 => {
-                type $t = i64;
-                $body
-            }
+            Type::U16 | Type::B16 => with_type!($t, u16, $body),
+            Type::S16 => with_type!($t, i16, $body),
+            Type::U32 | Type::B32 => with_type!($t, u32, $body),
+            Type::S32 => with_type!($t, i32, $body),
+            Type::U64 | Type::B64 => with_type!($t, u64, $body),
+            Type::S64 => with_type!($t, i64, $body),
             _ => return Err("this type does not fit the instruction".into()),
         }
     };
@@ -104,18 +102,9 @@ macro_rules! by_int {
 macro_rules! by_width {
     ($ty:expr, $t:ident => $body:expr) => {
         match $ty.size() {
-            2 => {
-                type $t = u16;
-                $body
-            }
-            4 => {
-                type $t = u32;
-                $body
-            }
-            8 => {
-                type $t = u64;
-                $body
-            }
+            2 => with_type!($t, u16, $body),
+            4 => with_type!($t, u32, $body),
+            8 => with_type!($t, u64, $body),
             _ => return Err("this type does not fit the instruction".into()),
         }
     };

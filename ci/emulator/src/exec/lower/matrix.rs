@@ -6,7 +6,7 @@ use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Slot;
 use crate::exec::number::Number;
 use crate::exec::program::{Element, NONE, Op};
-use crate::exec::program::{Matrix, Multiply, Order, Spread, Tile};
+use crate::exec::program::{FragmentLayout, Matrix, Multiply, Order, Tile};
 use crate::ptx::{Instruction, Operand, Type};
 
 impl Lower<'_> {
@@ -15,9 +15,9 @@ impl Lower<'_> {
             "ldmatrix" | "stmatrix" => self.rows(i),
             "movmatrix" => {
                 let (to, from) = (operand(i, 0)?, operand(i, 1)?);
-                self.lay(std::slice::from_ref(from), Type::B32, 0)?;
+                self.pack_fragment(std::slice::from_ref(from), Type::B32, 0)?;
                 self.emit_matrix(Matrix::Transpose, NONE, NONE);
-                self.take(std::slice::from_ref(to), Type::B32)
+                self.unpack_fragment(std::slice::from_ref(to), Type::B32)
             }
             "mma" => self.multiply(i),
             _ if i.has("mma") => self.multiply(i),
@@ -47,9 +47,9 @@ impl Lower<'_> {
         let access = self.access(&place, Element::U32, 4, false)?;
         if loads {
             self.emit_matrix(Matrix::LoadRows(access, count, order), NONE, place.slot);
-            return self.take(registers, Type::B32);
+            return self.unpack_fragment(registers, Type::B32);
         }
-        self.lay(registers, Type::B32, 0)?;
+        self.pack_fragment(registers, Type::B32, 0)?;
         self.emit_matrix(Matrix::StoreRows(access, count, order), NONE, place.slot);
         Ok(())
     }
@@ -67,7 +67,8 @@ impl Lower<'_> {
             Some(which) if &**which == "b" => (k, n),
             _ => (m, n),
         };
-        let tile = Tile { rows, columns, number, registers: registers.len(), spread: Spread::Fragment };
+        let tile =
+            Tile { rows, columns, number, registers: registers.len(), spread: FragmentLayout::Fragment };
         let order = if i.has("col") { Order::Columns } else { Order::Rows };
         let memory = match number.bits() {
             8 => Element::U8,
@@ -91,9 +92,9 @@ impl Lower<'_> {
         };
         if loads {
             self.emit_matrix(Matrix::Load(access, tile, order), apart, place.slot);
-            return self.take(registers, register(number));
+            return self.unpack_fragment(registers, register(number));
         }
-        self.lay(registers, register(number), 0)?;
+        self.pack_fragment(registers, register(number), 0)?;
         self.emit_matrix(Matrix::Store(access, tile, order), apart, place.slot);
         Ok(())
     }
@@ -121,14 +122,14 @@ impl Lower<'_> {
         }
         let operands = [operand(i, 0)?, operand(i, 1)?, operand(i, 2)?, operand(i, 3)?].map(parts);
         let tile = |number, at: usize, rows, columns, spread| {
-            let spread = if whole { Spread::Fragment } else { spread };
+            let spread = if whole { FragmentLayout::Fragment } else { spread };
             Tile { rows, columns, number, registers: operands[at].len(), spread }
         };
         let multiply = Multiply {
-            d: tile(d, 0, m, n, Spread::Sums),
-            a: tile(a, 1, m, k, Spread::Left),
-            b: tile(b, 2, k, n, Spread::Right),
-            c: tile(c, 3, m, n, Spread::Sums),
+            d: tile(d, 0, m, n, FragmentLayout::Sums),
+            a: tile(a, 1, m, k, FragmentLayout::Left),
+            b: tile(b, 2, k, n, FragmentLayout::Right),
+            c: tile(c, 3, m, n, FragmentLayout::Sums),
             saturates: i.has("satfinite"),
         };
         let fits = whole || (m == 8 || m == 16) && n == 8;
@@ -137,29 +138,34 @@ impl Lower<'_> {
         }
         let mut first = 0;
         for (at, number) in [(1, a), (2, b), (3, c)] {
-            first = self.lay(operands[at], register(number), first)?;
+            first = self.pack_fragment(operands[at], register(number), first)?;
         }
         self.emit_matrix(Matrix::Multiply(multiply), NONE, NONE);
-        self.take(operands[0], register(d))
+        self.unpack_fragment(operands[0], register(d))
     }
 
     /// Lays registers on the table, from a position on. Returns the position behind them.
-    pub(super) fn lay(&mut self, registers: &[Operand], ty: Type, first: u8) -> Result<u8, Failure> {
+    pub(super) fn pack_fragment(
+        &mut self,
+        registers: &[Operand],
+        ty: Type,
+        first: u8,
+    ) -> Result<u8, Failure> {
         let mut at = first;
         for part in registers.chunks(5) {
             let slots = part.iter().map(|r| self.src(r, ty)).collect::<Result<Vec<Slot>, _>>()?;
-            self.emit(Op::Lay(at, ty.size() == 8), &slots);
+            self.emit(Op::PackFragment(at, ty.size() == 8), &slots);
             at += u8::try_from(part.len()).map_err(|_| UNKNOWN)?;
         }
         Ok(at)
     }
 
     /// Takes registers from the table, from its start on.
-    pub(super) fn take(&mut self, registers: &[Operand], ty: Type) -> Result<(), Failure> {
+    pub(super) fn unpack_fragment(&mut self, registers: &[Operand], ty: Type) -> Result<(), Failure> {
         let mut at = 0;
         for part in registers.chunks(5) {
             let slots = part.iter().map(|r| self.dst(r, ty)).collect::<Result<Vec<Slot>, _>>()?;
-            self.emit(Op::Take(at, ty.size() == 8), &slots);
+            self.emit(Op::UnpackFragment(at, ty.size() == 8), &slots);
             at += u8::try_from(part.len()).map_err(|_| UNKNOWN)?;
         }
         Ok(())

@@ -37,7 +37,8 @@ use parking_lot::Mutex;
 pub(in crate::exec) use memory::modify;
 
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
-use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
+use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine, Scope};
+use crate::host_line::is_toolkit;
 use crate::ptx::ast::Name;
 use crate::ptx::{Function, Instruction, Module, Space, Statement, Type, Variable};
 
@@ -79,11 +80,6 @@ enum Symbol {
     Targets(Vec<Name>),
 }
 
-/// Whether a source file is a header of the toolkit whose functions only pass on their arguments.
-fn is_wrapper(file: &str) -> bool {
-    file.ends_with("/cuda_device_runtime_api.h") || file.ends_with("/device_atomic_functions.hpp")
-}
-
 /// The reason why an instruction cannot be lowered.
 type Failure = String;
 
@@ -98,6 +94,8 @@ struct Lower<'m> {
     wides: HashMap<u64, Slot>,
     constants: Constants,
     routines: HashMap<Name, u32>,
+    /// Lines of functions that were inlined, and where they were called last.
+    callers: HashMap<(u32, u32), (u32, u32)>,
     // The state of the current function:
     scopes: Vec<HashMap<Name, Symbol>>,
     /// The numbers of the scopes that are open, and how many there were.
@@ -201,6 +199,7 @@ impl<'m> Lower<'m> {
             functions: Vec::new(),
             by_number: HashMap::new(),
             unsupported: Vec::new(),
+            approximate: false,
             matrices: Vec::new(),
             copies: Vec::new(),
             bulk_copies: Vec::new(),
@@ -239,6 +238,7 @@ impl<'m> Lower<'m> {
             wides: HashMap::new(),
             constants: Constants::default(),
             routines: HashMap::new(),
+            callers: HashMap::new(),
             scopes: Vec::new(),
             open: Vec::new(),
             opened: 0,
@@ -326,6 +326,20 @@ impl<'m> Lower<'m> {
         self.program.functions[self.number as usize] = std::mem::take(&mut self.routine);
     }
 
+    /// The line that called the toolkit's functions, if a line is of one of these: it says more.
+    fn own_line(&self, line: (u32, u32)) -> (u32, u32) {
+        let is_toolkit = |file| self.module.files.get(&file).is_some_and(|it| is_toolkit(it));
+        let mut shown = line;
+        // The toolkit's functions call each other.
+        for _ in 0..16 {
+            match self.callers.get(&shown).filter(|_| is_toolkit(shown.0)) {
+                Some(caller) => shown = *caller,
+                None => return shown,
+            }
+        }
+        line
+    }
+
     /// The instruction at a label of the innermost scope that has it.
     fn label(&self, scopes: &[u32], label: &Name) -> Option<u32> {
         scopes.iter().rev().find_map(|&scope| self.labels.get(&(scope, label.clone())).copied())
@@ -349,9 +363,10 @@ impl<'m> Lower<'m> {
             }
             Statement::Location { file, line, caller } => {
                 let here = self.here();
-                // A line of the program says more than one of the toolkit.
-                let shown = caller.filter(|_| self.module.files.get(file).is_some_and(|it| is_wrapper(it)));
-                let (file, line) = shown.unwrap_or((*file, *line));
+                if let Some(caller) = caller {
+                    self.callers.insert((*file, *line), *caller);
+                }
+                let (file, line) = self.own_line((*file, *line));
                 self.program.locations.push((here, file, line));
             }
             Statement::Registers { prefix, ty, count } => {
@@ -370,6 +385,7 @@ impl<'m> Lower<'m> {
             }
             Statement::Instruction(i) => {
                 self.line = i.line;
+                self.program.approximate |= i.has("approx");
                 let before = self.program.code.len();
                 if let Err(why) = self.guarded(f, i) {
                     self.program.code.truncate(before);
@@ -443,7 +459,8 @@ impl<'m> Lower<'m> {
             "membar" | "fence" => {
                 // Fences between ways to reach the same memory, and for new barriers, order no blocks.
                 self.program.shows_order |= !(i.has("async") || i.has("mbarrier_init"));
-                self.emit(Op::Fence(i.has("async") && !i.has("global")), &[]);
+                let scope = memory::scope(i).unwrap_or(Scope::Device);
+                self.emit(Op::Fence(scope, i.has("async") && !i.has("global")), &[]);
                 Ok(())
             }
             // Whatever the cache keeps, memory has the same bytes.

@@ -69,16 +69,16 @@ impl Lower<'_> {
             negated,
             saturates: i.has("satfinite"),
         };
-        let mut first = self.lay(registers, Type::B32, 0)?;
+        let mut first = self.pack_fragment(registers, Type::B32, 0)?;
         if registers.is_empty() {
-            first = self.lay(std::slice::from_ref(left), Type::B64, first)?;
+            first = self.pack_fragment(std::slice::from_ref(left), Type::B64, first)?;
         }
-        first = self.lay(std::slice::from_ref(operand(i, 2)?), Type::B64, first)?;
-        self.lay(d, Type::B32, first)?;
+        first = self.pack_fragment(std::slice::from_ref(operand(i, 2)?), Type::B64, first)?;
+        self.pack_fragment(d, Type::B32, first)?;
         let number = u32::try_from(self.program.matrices.len()).unwrap_or(u32::MAX);
         self.program.matrices.push(Matrix::Product(warpgroup));
         self.emit(Op::Matrix(number), &[NONE, adds]);
-        self.take(d, Type::B32)
+        self.unpack_fragment(d, Type::B32)
     }
 }
 

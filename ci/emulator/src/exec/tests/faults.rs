@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::{Fault, lower};
+use super::super::{Addresses, Fault, lower};
 use super::{arg, cuda};
 use crate::ptx::{opcodes, parse};
 
@@ -154,4 +154,29 @@ fn what_kernels_print_is_what_c_prints() {
          00000042|42    |+42| 42|0x2a|052|007|     abc|ab      |     9|2.5|\
          inf -inf   0.1|-00003.142|(null)\nno arguments\n"
     );
+}
+
+#[test]
+fn an_instruction_of_the_toolkits_headers_has_the_line_that_calls_them() {
+    let text = ".version 9.0 .target sm_90 .address_size 64
+        .visible .entry k() {
+            .loc 1 7 3
+            bar.sync 0;
+            .loc 2 40 5, function_name $L__info, inlined_at 1 8 9
+            bar.sync 1;
+            .loc 3 900 1, function_name $L__info, inlined_at 2 40 5
+            bar.sync 2;
+            .loc 4 3 1, function_name $L__info, inlined_at 1 9 9
+            bar.sync 3;
+            ret;
+        }
+        .file 1 \"/home/u/sum.cu\"
+        .file 2 \"/usr/local/cuda-13.0/include/cooperative_groups.h\"
+        .file 3 \"/usr/local/cuda-13.0/include/cooperative_groups/details/sync.h\"
+        .file 4 \"/home/u/include/mine.h\"";
+    let program = lower(&parse(text).unwrap(), "k", &Addresses::default()).unwrap();
+    let lines: Vec<_> = (0..4).map(|pc| program.place(pc).source.unwrap()).collect();
+    let own = |line| ("/home/u/sum.cu".to_owned(), line);
+    // A function of the program's own keeps its line.
+    assert_eq!(lines, [own(7), own(8), own(8), ("/home/u/include/mine.h".to_owned(), 3)]);
 }

@@ -1,0 +1,225 @@
+//! The device that the emulator stands for: its properties, limits, architecture and links to its peers.
+//!
+//! Without `CUDA_EMULATOR_DEVICE` it is a small one of compute capability 9.0. The profiles of real devices
+//! have the figures of the tables of compute capabilities in the CUDA programming guide, NVIDIA's data
+//! sheets, and what `deviceQuery` prints.
+
+use std::sync::LazyLock;
+
+/// How two devices of a machine reach each other's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// By copies through the host only.
+    Host,
+    /// Kernels use it, but their atomic operations are not atomic for the other device.
+    Pci,
+    /// NVLink: with atomic operations.
+    Bridge,
+}
+
+/// A kind of device.
+#[derive(Debug)]
+pub(crate) struct Profile {
+    /// Its name in `CUDA_EMULATOR_DEVICE`.
+    pub(crate) word: &'static str,
+    /// Its name for programs.
+    pub(crate) name: &'static str,
+    /// The compute capability, 90 for 9.0.
+    pub(crate) capability: u32,
+    pub(crate) multiprocessors: u32,
+    /// MiB of memory.
+    pub(crate) memory: u64,
+    /// Clock rates in MHz: of the multiprocessors and of the memory.
+    pub(crate) clocks: [i32; 2],
+    /// Bits of the memory's bus.
+    pub(crate) bus: i32,
+    /// KiB of the second cache.
+    pub(crate) cache: i32,
+    /// Of a multiprocessor: KiB of shared memory, threads, blocks.
+    pub(crate) shared: u32,
+    pub(crate) threads: u32,
+    pub(crate) blocks: u32,
+    /// How much faster single precision is than double.
+    pub(crate) ratio: i32,
+    pub(crate) engines: i32,
+    pub(crate) ecc: bool,
+    pub(crate) link: Link,
+}
+
+const DEFAULT: Profile = Profile {
+    word: "",
+    name: "CUDA emulator",
+    capability: 90,
+    multiprocessors: 8,
+    memory: 16384,
+    clocks: [1000, 1000],
+    bus: 64,
+    cache: 4 << 10,
+    shared: 228,
+    threads: 2048,
+    blocks: 32,
+    ratio: 2,
+    engines: 3,
+    ecc: true,
+    link: Link::Bridge,
+};
+
+static PROFILES: [Profile; 7] = [
+    DEFAULT,
+    Profile {
+        word: "t4",
+        name: "Tesla T4 (CUDA emulator)",
+        capability: 75,
+        multiprocessors: 40,
+        memory: 15109,
+        clocks: [1590, 5001],
+        bus: 256,
+        shared: 64,
+        threads: 1024,
+        blocks: 16,
+        ratio: 32,
+        link: Link::Pci,
+        ..DEFAULT
+    },
+    Profile {
+        word: "a100",
+        name: "NVIDIA A100-SXM4-80GB (CUDA emulator)",
+        capability: 80,
+        multiprocessors: 108,
+        memory: 81251,
+        clocks: [1410, 1593],
+        bus: 5120,
+        cache: 40 << 10,
+        shared: 164,
+        ..DEFAULT
+    },
+    Profile {
+        word: "rtx4090",
+        name: "NVIDIA GeForce RTX 4090 (CUDA emulator)",
+        capability: 89,
+        multiprocessors: 128,
+        memory: 24217,
+        clocks: [2520, 10501],
+        bus: 384,
+        cache: 72 << 10,
+        shared: 100,
+        threads: 1536,
+        blocks: 24,
+        ratio: 64,
+        engines: 2,
+        ecc: false,
+        link: Link::Host,
+    },
+    Profile {
+        word: "h100",
+        name: "NVIDIA H100 80GB HBM3 (CUDA emulator)",
+        multiprocessors: 132,
+        memory: 81090,
+        clocks: [1980, 2619],
+        bus: 5120,
+        cache: 50 << 10,
+        ..DEFAULT
+    },
+    Profile {
+        word: "h200",
+        name: "NVIDIA H200 (CUDA emulator)",
+        multiprocessors: 132,
+        memory: 143156,
+        clocks: [1980, 3201],
+        bus: 6144,
+        cache: 60 << 10,
+        ..DEFAULT
+    },
+    Profile {
+        word: "b200",
+        name: "NVIDIA B200 (CUDA emulator)",
+        capability: 100,
+        multiprocessors: 148,
+        memory: 182_642,
+        clocks: [1965, 3996],
+        bus: 7680,
+        cache: 129_536,
+        ..DEFAULT
+    },
+];
+
+impl Profile {
+    /// KiB of shared memory that a multiprocessor keeps for each block.
+    pub(crate) fn reserved(&self) -> u32 {
+        u32::from(self.capability >= 80)
+    }
+
+    /// The most bytes of shared memory of a block.
+    pub(crate) fn most_shared(&self) -> u32 {
+        (self.shared - self.reserved()) << 10
+    }
+}
+
+/// Whether PTX for a target runs on a device. Features of one architecture (`sm_90a`) run on no other, and
+/// those of a family (`sm_100f`) on its later members.
+pub(crate) fn runs(target: &str, capability: u32) -> bool {
+    let Some(number) = target.strip_prefix("sm_") else { return true };
+    let digits = number.trim_end_matches(char::is_alphabetic);
+    let Ok(wanted) = digits.parse::<u32>() else { return true };
+    match number.strip_prefix(digits) {
+        Some("a") => wanted == capability,
+        Some("f") => wanted <= capability && wanted / 10 == capability / 10,
+        _ => wanted <= capability,
+    }
+}
+
+/// The profile of this process.
+pub(crate) fn profile() -> &'static Profile {
+    static PROFILE: LazyLock<&Profile> = LazyLock::new(|| {
+        let name = std::env::var("CUDA_EMULATOR_DEVICE").unwrap_or_default();
+        // The configuration refuses other names.
+        parse(&name).map_or(&PROFILES[0], |(profile, _)| profile)
+    });
+    &PROFILE
+}
+
+/// A profile by its name, and the number of devices if there is one behind: `h200x2`.
+///
+/// # Errors
+/// A message that lists the names.
+pub(crate) fn parse(text: &str) -> Result<(&'static Profile, Option<u64>), String> {
+    let find = |name: &str| PROFILES.iter().find(|it| it.word.eq_ignore_ascii_case(name));
+    let counted = || {
+        let (name, count) = text.rsplit_once(['x', 'X'])?;
+        Some((find(name).filter(|it| !it.word.is_empty())?, Some(count.parse().ok()?)))
+    };
+    find(text).map(|profile| (profile, None)).or_else(counted).ok_or_else(|| {
+        let names: Vec<_> = PROFILES.iter().map(|it| it.word).filter(|it| !it.is_empty()).collect();
+        format!(
+            "CUDA_EMULATOR_DEVICE is {text:?}: expected one of {} or such a name with a number, as in h200x2",
+            names.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_named_with_or_without_a_number() {
+        let named = |text| parse(text).map(|(profile, count)| (profile.word, count)).ok();
+        assert_eq!(named("h200"), Some(("h200", None)));
+        assert_eq!(named("H200x8"), Some(("h200", Some(8))));
+        assert_eq!(named("rtx4090x2"), Some(("rtx4090", Some(2))));
+        assert_eq!(named(""), Some(("", None)));
+        for wrong in ["h200x", "h300", "x2", "h200x2x2"] {
+            assert!(parse(wrong).unwrap_err().contains("a100"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ptx_runs_on_later_devices_unless_it_is_of_one_architecture() {
+        let runs = |device: &str, target: &str| runs(target, parse(device).unwrap().0.capability);
+        assert!(runs("b200", "sm_90") && runs("t4", "sm_75") && runs("h100", "sm_90a"));
+        assert!(!runs("b200", "sm_90a") && !runs("t4", "sm_80") && !runs("a100", "sm_89"));
+        assert!(runs("b200", "sm_100f") && !runs("h200", "sm_100f"));
+        assert_eq!(parse("t4").unwrap().0.most_shared(), 64 << 10);
+        assert_eq!(parse("rtx4090").unwrap().0.most_shared(), 99 << 10);
+    }
+}

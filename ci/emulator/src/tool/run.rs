@@ -1,0 +1,155 @@
+//! `cuda-emulate run [OPTION...] -- COMMAND`: what a project's CI calls.
+//!
+//! The command and all processes that it starts run on the emulator with all checks. Their reports go to one
+//! file. At the end there are a summary, a file for CI systems, and an exit code that a policy decides.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+use std::{env, fs};
+
+use super::summary::Summary;
+
+pub(super) const USAGE: &str = "\
+cuda-emulate run [OPTION...] -- COMMAND [ARGUMENT...]
+
+  --device NAME        a100, b200, h100, h200, rtx4090 or t4, with a number of devices: h200x2
+  --schedule NAME      late (the default), eager, random, random:SEED
+  --check LIST         races,initcheck,leaks (the default: races); none
+  --suppress FILE      accepted findings: lines of KIND FILE:LINE REASON
+  --junit FILE         writes a report for CI systems
+  --report FILE        keeps the findings, a line of JSON each
+  --fail-on LIST       the kinds of findings that fail the run: all (the default), none, or race,fault,...
+  --exit-code NUMBER   the exit code of such a run, and of each process with a finding: 99
+";
+
+/// The options of one run.
+struct Options {
+    variables: Vec<(&'static str, OsString)>,
+    junit: Option<PathBuf>,
+    report: Option<PathBuf>,
+    suppress: Option<PathBuf>,
+    fail_on: Option<Vec<String>>,
+    code: u8,
+    command: Vec<OsString>,
+}
+
+fn read(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String> {
+    let mut options = Options {
+        variables: Vec::new(),
+        junit: None,
+        report: None,
+        suppress: None,
+        fail_on: None,
+        code: 99,
+        command: Vec::new(),
+    };
+    let mut checks = "races".to_owned();
+    while let Some(name) = arguments.next() {
+        if name == "--" {
+            options.command = arguments.collect();
+            break;
+        }
+        let Some(option) = name.to_str().filter(|name| name.starts_with("--")) else {
+            options.command = std::iter::once(name).chain(arguments).collect();
+            break;
+        };
+        let value = arguments.next().ok_or_else(|| format!("{option} needs a value"))?;
+        let text = || value.to_str().map(str::to_owned).ok_or_else(|| format!("{option} is no text"));
+        match option {
+            "--device" => options.variables.push(("CUDA_EMULATOR_DEVICE", value)),
+            "--schedule" => options.variables.push(("CUDA_EMULATOR_SCHEDULE", value)),
+            "--check" => checks = text()?,
+            "--suppress" => options.suppress = Some(whole(value)?),
+            "--junit" => options.junit = Some(whole(value)?),
+            "--report" => options.report = Some(whole(value)?),
+            "--fail-on" => {
+                let kinds = text()?;
+                options.fail_on =
+                    (kinds != "all").then(|| kinds.split(',').map(|kind| kind.replace('-', " ")).collect());
+            }
+            "--exit-code" => {
+                let code = text()?.parse().ok().filter(|code| *code > 0);
+                options.code = code.ok_or("--exit-code is no number from 1 to 255")?;
+            }
+            _ => return Err(format!("{option} is unknown")),
+        }
+    }
+    if options.command.is_empty() {
+        return Err("run needs a command".to_owned());
+    }
+    for (name, variable) in [
+        ("races", "CUDA_EMULATOR_RACES"),
+        ("initcheck", "CUDA_EMULATOR_INITCHECK"),
+        ("leaks", "CUDA_EMULATOR_LEAKS"),
+    ] {
+        let wanted = checks.split(',').any(|check| check == name);
+        options.variables.push((variable, if wanted { "1" } else { "0" }.into()));
+    }
+    if let Some(wrong) = checks.split(',').find(|it| !["races", "initcheck", "leaks", "none"].contains(it)) {
+        return Err(format!("--check {wrong} is unknown"));
+    }
+    Ok(options)
+}
+
+/// A path for processes that run elsewhere.
+fn whole(path: OsString) -> Result<PathBuf, String> {
+    std::path::absolute(&path).map_err(|error| format!("{}: {error}", PathBuf::from(path).display()))
+}
+
+/// Runs the command. The folder has the library.
+pub(super) fn run(
+    arguments: impl Iterator<Item = OsString>,
+    folder: PathBuf,
+) -> Result<ExitCode, (String, u8)> {
+    let options = read(arguments).map_err(|error| (format!("{error}\n\n{USAGE}"), 2))?;
+    let kept = options.report.clone();
+    let report = kept
+        .clone()
+        .unwrap_or_else(|| env::temp_dir().join(format!("cuda-emulate-report-{}.jsonl", std::process::id())));
+    let wrong = |error: std::io::Error| (format!("{}: {error}", report.display()), 1);
+    fs::write(&report, "").map_err(wrong)?;
+    let Some((program, rest)) = options.command.split_first() else { return Err((USAGE.to_owned(), 2)) };
+    let mut command = Command::new(program);
+    command.args(rest).envs(options.variables.iter().map(|(name, value)| (name, value)));
+    command.env("LD_LIBRARY_PATH", super::loader_path(folder));
+    command.env("CUDA_EMULATOR_REPORT", &report);
+    if let Some(file) = &options.suppress {
+        command.env("CUDA_EMULATOR_SUPPRESS", file);
+    }
+    // A test whose process has a finding fails by itself, so that ctest and others name it.
+    let every = options.fail_on.is_none();
+    if every {
+        command.env("CUDA_EMULATOR_EXIT_CODE", options.code.to_string());
+    } else {
+        command.env_remove("CUDA_EMULATOR_EXIT_CODE");
+    }
+    let start = Instant::now();
+    let status = command.status().map_err(|error| {
+        let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+        (format!("{}: {error}", program.display()), status)
+    })?;
+    let seconds = start.elapsed().as_secs_f64();
+    let text = fs::read_to_string(&report).map_err(wrong)?;
+    if kept.is_none() {
+        // It is in the folder for temporary files.
+        let _ = fs::remove_file(&report);
+    }
+    let summary = Summary::new(&text);
+    eprint!("{summary}");
+    if let Some(file) = &options.suppress {
+        summary.stale(file).into_iter().for_each(|line| eprintln!("cuda-emulate: {line}"));
+    }
+    if let Some(file) = &options.junit {
+        fs::write(file, summary.junit(seconds))
+            .map_err(|error| (format!("{}: {error}", file.display()), 1))?;
+    }
+    let own = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    let fails = summary
+        .kinds()
+        .any(|kind| options.fail_on.as_ref().is_none_or(|list| list.iter().any(|it| it == kind)));
+    // The command's own failure says more, unless it fails because of a finding.
+    Ok(ExitCode::from(if own == 0 && fails { options.code } else { own }))
+}

@@ -1,0 +1,4 @@
+struct Line {
+    float factor;
+    float offset;
+};

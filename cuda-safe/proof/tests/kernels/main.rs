@@ -1,0 +1,304 @@
+//! The verdicts on the kernels of this project, and on kernels with planted errors.
+//!
+//! The planted errors are in PTX that the repository has, so they are tried everywhere. The project's own
+//! kernels are compiled by nvcc: without one, the test says `NOT CHECKED` on the error output.
+//!
+//! Not under sanitizers: it uses no GPU.
+//! Not in the bundle: it compiles sources with nvcc.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cuda_proof::{Kernel, Memory, Refusal, Verdict, kernels, prove};
+
+mod spec;
+use spec::Spec;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// What a launch with exactly the bytes of the list gets.
+fn verdict(kernel: &Kernel, spec: &Spec) -> Result<(), Refusal> {
+    let verdict = spec.with(|launch| prove(kernel, launch));
+    check(&verdict, spec, 0)
+}
+
+fn check(verdict: &Verdict, spec: &Spec, less: u64) -> Result<(), Refusal> {
+    let pointers = spec.pointers();
+    let memory = |(parameter, offset, bytes): &(usize, u64, Option<u64>)| Memory {
+        parameter: *parameter,
+        offset: *offset,
+        name: "memory",
+        address: 0x1000,
+        bytes: bytes.unwrap_or(1 << 30).saturating_sub(less),
+        element: 1,
+        is_writable: true,
+    };
+    let memory: Vec<Memory<'_>> = pointers.iter().map(memory).collect();
+    verdict.check(&memory, &[]).map(|_| ())
+}
+
+fn nvcc() -> Option<PathBuf> {
+    let toolkits = std::fs::read_dir(Path::new(ROOT).join("target/cuda-toolkit/nvidia"));
+    let installed = toolkits.into_iter().flatten().flatten().map(|it| it.path());
+    let given = std::env::var_os("CUDA_PATH").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = given.into_iter().chain(installed).map(|it| it.join("bin"));
+    all.chain(std::env::split_paths(&path)).map(|it| it.join("nvcc")).find(|it| it.is_file())
+}
+
+fn not_checked(what: &str) {
+    // Not through `eprintln!`, which the test harness keeps to itself.
+    let _ = writeln!(std::io::stderr(), "NOT CHECKED: {what}: there is no nvcc; `ci/setup` installs one");
+}
+
+/// Compiles a file to PTX.
+fn compile(nvcc: &Path, file: &Path, arch: &str) -> String {
+    let name = file.to_string_lossy().replace(['/', '.'], "_");
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{arch}.ptx"));
+    let mut command = Command::new(nvcc);
+    command.args(["-ptx", "-lineinfo", &format!("-arch={arch}")]).arg("-o").arg(&to).arg(file);
+    let output = command.output().expect("nvcc starts");
+    assert!(output.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
+    std::fs::read_to_string(to).expect("the PTX")
+}
+
+#[test]
+fn no_planted_error_passes_and_what_is_right_is_proven() {
+    let text = include_str!("planted.ptx");
+    let all = kernels(text).unwrap();
+    let mut tried = BTreeSet::new();
+    for line in include_str!("planted.tsv").lines() {
+        let (spec, index) = Spec::parse(line, &all).expect(line);
+        let found = verdict(&all[index], &spec);
+        assert_eq!(found.is_ok(), spec.kernel.starts_with("right_"), "{}: {found:?}", spec.kernel);
+        if let Err(refusal) = found {
+            let (file, _) = refusal.place.clone().expect("a refusal has a place");
+            assert_eq!(file, "planted.cu");
+            assert!(refusal.to_string().contains("planted.cu:"), "{refusal}");
+        }
+        tried.insert(spec.kernel);
+    }
+    assert_eq!(tried.len(), all.len(), "each kernel of planted.cu has a launch");
+}
+
+#[test]
+fn a_byte_less_than_a_kernel_needs_is_refused() {
+    let mut refused = 0;
+    for (text, list) in [
+        (include_str!("planted.ptx"), include_str!("planted.tsv")),
+        (include_str!("patterns.ptx"), include_str!("patterns.tsv")),
+    ] {
+        let all = kernels(text).unwrap();
+        for line in list.lines() {
+            let (spec, index) = Spec::parse(line, &all).expect(line);
+            let verdict = spec.with(|launch| prove(&all[index], launch));
+            if check(&verdict, &spec, 0).is_ok() {
+                assert!(check(&verdict, &spec, 1).is_err(), "{}", spec.kernel);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 25, "{refused}");
+}
+
+#[test]
+fn a_refusal_names_the_elements_the_line_and_the_values() {
+    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let line = "add | 4 | 256 | p,p,p,1024 | ";
+    let (spec, index) = Spec::parse(line, &all).unwrap();
+    let verdict = spec.with(|launch| prove(&all[index], launch));
+    let memory = |parameter: usize, name: &'static str, address: u64, bytes: u64, is_writable: bool| Memory {
+        parameter,
+        offset: 0,
+        name,
+        address,
+        bytes,
+        element: 4,
+        is_writable,
+    };
+    let names = ["a", "b", "sum", "count"];
+    let with = |sum: Memory<'_>| {
+        let memory = [memory(0, "a", 0, 4096, false), memory(1, "b", 0, 4096, false), sum];
+        verdict.check(&memory, &names).map(|_| ()).map_err(|it| it.to_string())
+    };
+    assert_eq!(with(memory(2, "sum", 0, 4096, true)), Ok(()));
+    assert_eq!(
+        with(memory(2, "sum", 0, 4000, true)),
+        Err("add may write sum[1000..1024], but sum has 1000 elements: patterns.cu:5; the index \
+             is up to 1023 with grid 4, block 256, count 1024"
+            .to_owned())
+    );
+    assert_eq!(
+        with(memory(2, "sum", 0, 4096, false)),
+        Err("add writes sum, which it is to read only: patterns.cu:5".to_owned())
+    );
+    assert_eq!(
+        with(memory(2, "sum", 2, 4096, true)),
+        Err("add needs sum at a multiple of 4 bytes, and it begins at 0x2: patterns.cu:5".to_owned())
+    );
+    let all = kernels(include_str!("planted.ptx")).unwrap();
+    let (spec, index) =
+        Spec::parse("wrong_half_guard_on_gather | 4 | 256 | p,p,1000 | 4000,4000", &all).unwrap();
+    let refusal = verdict_words(&all[index], &spec);
+    assert!(
+        refusal.starts_with("cannot prove wrong_half_guard_on_gather: may write memory[-8589934592..0]")
+            && refusal.contains("the index comes from memory (line ")
+            && refusal.ends_with("write `if (i < n)` with that index before the access"),
+        "{refusal}"
+    );
+}
+
+fn verdict_words(kernel: &Kernel, spec: &Spec) -> String {
+    verdict(kernel, spec).expect_err("it is refused").to_string()
+}
+
+#[test]
+fn the_work_of_a_proof_has_an_end() {
+    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let (spec, index) = Spec::parse("bitonic | 4 | 256 | p | 4096", &all).unwrap();
+    let Verdict::Refused(refusal) = spec.with(|launch| cuda_proof::prove_within(&all[index], launch, 100))
+    else {
+        panic!("100 steps are not enough")
+    };
+    assert!(refusal.reason.contains("the proof takes more work than its budget"), "{refusal}");
+}
+
+#[test]
+fn bytes_that_are_no_slice_are_an_error() {
+    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let (spec, index) = Spec::parse("stencil | 4 | 256 | p,p,1000 | 4000,4000", &all).unwrap();
+    let bytes = all[index].to_bytes();
+    assert!(bytes.len() < 4096, "a slice is compact: {} bytes", bytes.len());
+    assert_eq!(Kernel::from_bytes(&bytes).as_ref(), Ok(&all[index]));
+    let mut read = 0;
+    for at in 0..bytes.len() {
+        assert!(Kernel::from_bytes(&bytes[..at]).is_err(), "the first {at} bytes");
+        for flip in [1, 0x10, 0x80] {
+            let mut changed = bytes.clone();
+            changed[at] ^= flip;
+            // It may be another kernel's slice. Then its proof ends, without a panic.
+            if let Ok(kernel) = Kernel::from_bytes(&changed) {
+                read += 1;
+                let _ = spec.with(|launch| cuda_proof::prove_within(&kernel, launch, 20_000));
+            }
+        }
+    }
+    assert!(read > 100, "{read} changed slices are read");
+}
+
+#[test]
+fn text_that_is_not_ptx_is_an_error_or_a_refusal() {
+    let text = include_str!("patterns.ptx");
+    let lines: Vec<&str> = text.lines().collect();
+    let mut errors = 0;
+    for at in (0..lines.len()).step_by(7) {
+        let mut changed = lines.clone();
+        let cut = lines[at].len() / 2;
+        let Some(half) = lines[at].get(..cut) else { continue };
+        changed[at] = half;
+        errors += u32::from(kernels(&changed.join("\n")).is_err());
+    }
+    assert!(errors > 10, "{errors}");
+    let error = kernels(".version 8.0\n.target sm_75\n.entry k() { mov ?; }").expect_err("an unknown sign");
+    assert_eq!(error.to_string(), "PTX line 3: unexpected '?'");
+}
+
+/// A line of PTX without the hash that nvcc puts into names of a file's own, `_INTERNAL_eb97be9e_`. It
+/// depends on the file's path. The bytes of such names are numbers in the debug information.
+fn without_hash(line: &str) -> String {
+    const INTERNAL: &str = "95,73,78,84,69,82,78,65,76,95,";
+    let Some((before, after)) = line.split_once("95,73,78,84,69,82,78,65,76,95,") else {
+        return line.to_owned();
+    };
+    let rest = after.splitn(9, ',').nth(8).expect("eight digits and more");
+    format!("{before}{INTERNAL}{}{rest}", "48,".repeat(8))
+}
+
+/// The PTX in the repository is what nvcc makes of the sources.
+#[test]
+fn the_committed_ptx_is_that_of_the_sources() {
+    let Some(nvcc) = nvcc() else {
+        return not_checked("whether the PTX in cuda-safe/proof/tests/kernels is that of the sources");
+    };
+    for name in ["planted", "patterns"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
+        let new = compile(&nvcc, &folder.join(format!("{name}.cu")), "compute_75");
+        let path = folder.join(format!("{name}.ptx"));
+        // Without the folders of this machine.
+        let without_folders = |line: &str| match line.rsplit_once('/') {
+            Some((_, name)) if line.starts_with("\t.file") => {
+                format!("\t.file\t{} \"{name}\n", line.split_whitespace().nth(1).unwrap())
+            }
+            _ => format!("{line}\n"),
+        };
+        let new: String = new.lines().map(without_folders).map(|line| without_hash(&line)).collect();
+        if std::env::var_os("PROOF_PTX").is_some_and(|it| it == "write") {
+            std::fs::write(&path, &new).expect("the file is written");
+        }
+        let old = std::fs::read_to_string(&path).expect("the committed PTX");
+        let compiler =
+            |text: &str| text.lines().find(|line| line.contains("Cuda compilation tools")).map(str::to_owned);
+        if compiler(&old) != compiler(&new) {
+            let _ = writeln!(
+                std::io::stderr(),
+                "NOT CHECKED: {name}.ptx is of another nvcc than {}",
+                nvcc.display()
+            );
+            continue;
+        }
+        assert!(
+            old == new,
+            "{name}.ptx is out of date: PROOF_PTX=write cargo test -p cuda-proof --test kernels"
+        );
+    }
+}
+
+/// `project.tsv`: file, launch, and what is expected: `proven`, or `refused` and words of the reason.
+#[test]
+fn the_kernels_of_this_project_are_proven_or_refused_for_a_reason() {
+    let Some(nvcc) = nvcc() else { return not_checked("the kernels of this project") };
+    let list = include_str!("project.tsv");
+    let files: BTreeSet<&str> =
+        list.lines().filter_map(|line| Some(line.split_once('|')?.0.trim())).collect();
+    let compile_all = |file: &&str| {
+        let folders = ["cuda-kernels/kernels", "cuda-kernels/fixtures/kernels", "examples/kernels", ""];
+        let paths = folders.map(|folder| Path::new(ROOT).join(folder).join(file));
+        let path = paths.iter().find(|path| path.is_file()).unwrap_or_else(|| panic!("{file}: no such file"));
+        // Clusters need a newer architecture. Older ones have a trap in place of them.
+        let arch = if ["cluster.cu", "places.cu"].contains(file) { "compute_90" } else { "compute_75" };
+        let text = compile(&nvcc, path, arch);
+        (file.to_string(), kernels(&text).unwrap_or_else(|error| panic!("{file}: {error}")))
+    };
+    let all: BTreeMap<String, Vec<Kernel>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = files.iter().map(|file| scope.spawn(move || compile_all(file))).collect();
+        threads.into_iter().map(|it| it.join().expect("nvcc")).collect()
+    });
+    let mut missing: BTreeSet<(String, String)> = BTreeSet::new();
+    for (file, kernels) in &all {
+        missing.extend(kernels.iter().map(|kernel| (file.clone(), kernel.name().to_owned())));
+    }
+    let (mut proven, mut wrong, mut count) = (0, Vec::new(), 0);
+    for line in list.lines() {
+        let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [file, .., expected, reason] = &columns[..] else { panic!("{line}: too few columns") };
+        let (expected, reason) = if *reason == "proven" { (*reason, "") } else { (*expected, *reason) };
+        let launch = line.split_once('|').expect("columns").1;
+        let kernels = &all[*file];
+        let (spec, index) = Spec::parse(launch, kernels).unwrap_or_else(|| panic!("{line}: no such kernel"));
+        missing.remove(&((*file).to_owned(), spec.kernel.clone()));
+        count += 1;
+        match verdict(&kernels[index], &spec) {
+            Ok(()) if expected == "proven" => proven += 1,
+            Ok(()) => wrong.push(format!("{}: proven", spec.kernel)),
+            Err(refusal) if expected == "refused" && refusal.to_string().contains(reason) => {}
+            Err(refusal) => wrong.push(format!("{}: {refusal}", spec.kernel)),
+        }
+    }
+    println!("{proven} of {count} kernels are proven");
+    assert!(wrong.is_empty(), "not as tests/kernels/project.tsv says:\n{}", wrong.join("\n"));
+    assert!(missing.is_empty(), "kernels without a launch in tests/kernels/project.tsv: {missing:?}");
+}
