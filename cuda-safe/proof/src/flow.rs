@@ -9,11 +9,11 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::analysis::{Analysis, Doubt};
 use crate::form::{Form, Symbol, gcd};
-use crate::graph::{Graph, Loop};
-use crate::slice::{Op, Origin, Step};
+use crate::slice::{Graph, Loop, Op, Origin, Step};
 use crate::state::{State, Test, Value, range_of};
-use crate::step::{Analysis, Doubt, signed};
+use crate::step::signed;
 
 /// Rounds that are gone through one by one.
 const MOST_ROUNDS: usize = 40;

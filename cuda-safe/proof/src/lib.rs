@@ -147,18 +147,24 @@
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |
 //! | `state.rs` | symbols, facts, bounds, readings, quotients |
-//! | `step.rs` | what each step does to a state, and its access |
+//! | `analysis.rs` | the launch while it is gone through, and the values of operands |
+//! | `step.rs` | what each step does to a state |
+//! | `refine.rs` | predicates, and what is known where a test has an outcome |
+//! | `access.rs` | the bytes of each access |
 //! | `graph.rs` | blocks, loops, and which registers matter where |
 //! | `flow.rs` | branches, places where ways meet, loops |
 //! | `verdict.rs` | needs, checks, and the words of refusals |
 //! | `tests` | an interpreter of PTX, and the arithmetic against direct evaluation |
 
+mod access;
+mod analysis;
 mod flow;
 mod form;
 mod graph;
 mod launch;
 mod lower;
 mod ptx;
+mod refine;
 mod slice;
 mod state;
 mod step;

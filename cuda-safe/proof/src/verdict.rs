@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
 use crate::flow::{GaveUp, Walk};
 use crate::launch::Launch;
 use crate::slice::{Kernel, Op, Origin, Space};
 use crate::state::Base;
-use crate::step::{Access, Analysis, Doubt, FARTHEST};
 
 /// Work that [`prove`] spends at most, some two milliseconds. A step of the kernel counts four, and
 /// a bound of a form one, or more if its form is long or there are many facts.
