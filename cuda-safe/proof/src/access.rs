@@ -117,11 +117,13 @@ impl Analysis<'_> {
     }
 
     fn enter(&mut self, access: Access) {
-        self.is_beyond |= access.low < 0
-            || match access.base {
-                Base::Object(it) | Base::Generic(it) => access.high > i128::from(self.size(it)),
-                Base::Parameter(..) => access.high > FARTHEST,
-            };
+        let end = match access.base {
+            Base::Object(it) | Base::Generic(it) => i128::from(self.size(it)),
+            Base::Parameter(..) => FARTHEST,
+        };
+        if access.low < 0 || access.high > end {
+            self.beyond.get_or_insert_with(|| access.clone());
+        }
         let key = (access.base, access.reads, access.writes);
         let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
         (*low, *high) = (access.low.min(*low), access.high.max(*high));

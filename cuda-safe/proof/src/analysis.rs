@@ -55,8 +55,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) limit: u64,
     /// Whether this try takes more work: it keeps states apart, and compares floating-point numbers.
     pub(crate) is_thorough: bool,
-    /// Whether an access is outside of all memory that there may be.
-    pub(crate) is_beyond: bool,
+    /// An access outside of all memory that there may be. It counts even if its pass is forgotten.
+    pub(crate) beyond: Option<Access>,
     /// Why the launch is refused: nothing that comes after it changes the verdict.
     pub(crate) doubt: Option<Doubt>,
 }
@@ -81,7 +81,7 @@ impl<'a> Analysis<'a> {
             unstable: BTreeSet::new(),
             steps: 0,
             is_thorough: false,
-            is_beyond: false,
+            beyond: None,
             doubt: None,
         }
     }

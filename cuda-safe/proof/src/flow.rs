@@ -111,7 +111,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn spend(&self) -> Result<(), GaveUp> {
-        if self.analysis.doubt.is_some() || self.analysis.is_beyond {
+        if self.analysis.doubt.is_some() || self.analysis.beyond.is_some() {
             return Err(GaveUp::Refused);
         }
         // A part of the work is left for the other way.

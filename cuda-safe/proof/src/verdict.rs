@@ -181,7 +181,7 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
         if let Some(doubt) = doubt {
             return Verdict::Refused(refusal(kernel, &doubt));
         }
-        if analysis.is_beyond || !adds_unstable(&analysis, &mut unstable) {
+        if analysis.beyond.is_some() || !adds_unstable(&analysis, &mut unstable) {
             return verdict(&analysis);
         }
     }
@@ -212,7 +212,7 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
     let kernel = analysis.kernel;
     let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
     let mut variables = BTreeMap::new();
-    for access in analysis.accesses() {
+    for access in analysis.accesses().iter().chain(&analysis.beyond) {
         let Access { at, base, low, high, align, reads, writes, origin } = *access;
         let refused = |reason: &str| {
             let doubt = Doubt { at, reason: reason.to_owned(), origin };
@@ -389,7 +389,8 @@ impl Verdict {
 }
 
 impl Proof {
-    /// The bytes that the launch accesses of each parameter.
+    /// The bytes that the launch accesses of each parameter. If one of them begins before its pointer, no memory
+    /// suffices, and the list has what was found until then.
     #[must_use]
     pub fn needs(&self) -> &[Need] {
         &self.needs
