@@ -9,11 +9,11 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::analysis::{Analysis, Doubt};
 use crate::form::{Form, Symbol, gcd};
-use crate::graph::{Graph, Loop};
-use crate::slice::{Op, Origin, Step};
+use crate::slice::{Graph, Loop, Op, Origin, Step};
 use crate::state::{State, Test, Value, range_of};
-use crate::step::{Analysis, Doubt, signed};
+use crate::step::signed;
 
 /// Rounds that are gone through one by one.
 const MOST_ROUNDS: usize = 40;
@@ -54,8 +54,8 @@ pub(crate) struct Walk<'w, 'a> {
     depth: u32,
     /// The tests at branches, for guesses of invariants.
     tests: Vec<Rc<Test>>,
-    /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what an
-    /// address counts from, or floating-point numbers are compared.
+    /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what
+    /// an address counts from, or floating-point numbers are compared.
     pub(crate) has_other_way: bool,
 }
 
@@ -111,7 +111,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn spend(&self) -> Result<(), GaveUp> {
-        if self.analysis.doubt.is_some() || self.analysis.is_beyond {
+        if self.analysis.doubt.is_some() || self.analysis.beyond.is_some() {
             return Err(GaveUp::Refused);
         }
         // A part of the work is left for the other way.
@@ -808,8 +808,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         one.change = Change::Range(from, 1, None);
     }
 
-    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need the
-    /// names of the arguments.
+    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need
+    /// the names of the arguments.
     pub(crate) fn doubt(&self, why: GaveUp) -> Option<Doubt> {
         let kernel = self.analysis.kernel;
         let (step, reason) = match why {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
 use crate::flow::{GaveUp, Walk};
 use crate::launch::Launch;
 use crate::slice::{Kernel, Op, Origin, Space};
 use crate::state::Base;
-use crate::step::{Access, Analysis, Doubt, FARTHEST};
 
 /// Work that [`prove`] spends at most, some two milliseconds. A step of the kernel counts four, and
 /// a bound of a form one, or more if its form is long or there are many facts.
@@ -181,14 +181,14 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
         if let Some(doubt) = doubt {
             return Verdict::Refused(refusal(kernel, &doubt));
         }
-        if analysis.is_beyond || !adds_unstable(&analysis, &mut unstable) {
+        if analysis.beyond.is_some() || !adds_unstable(&analysis, &mut unstable) {
             return verdict(&analysis);
         }
     }
 }
 
-/// Adds the memory of which a value that was loaded may not stay the same: the kernel writes its bytes in other
-/// pieces, which is known at the end. Returns whether there is more of it than before.
+/// Adds the memory of which a value that was loaded may not stay the same: the kernel writes its bytes in
+/// other pieces, which is known at the end. Returns whether there is more of it than before.
 fn adds_unstable(analysis: &Analysis<'_>, unstable: &mut BTreeSet<(Base, bool)>) -> bool {
     let before = unstable.len();
     for (base, element, is_read_only) in &analysis.loaded {
@@ -212,7 +212,7 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
     let kernel = analysis.kernel;
     let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
     let mut variables = BTreeMap::new();
-    for access in analysis.accesses() {
+    for access in analysis.accesses().iter().chain(&analysis.beyond) {
         let Access { at, base, low, high, align, reads, writes, origin } = *access;
         let refused = |reason: &str| {
             let doubt = Doubt { at, reason: reason.to_owned(), origin };
@@ -389,7 +389,8 @@ impl Verdict {
 }
 
 impl Proof {
-    /// The bytes that the launch accesses of each parameter.
+    /// The bytes that the launch accesses of each parameter. If one of them begins before its pointer, no memory
+    /// suffices, and the list has what was found until then.
     #[must_use]
     pub fn needs(&self) -> &[Need] {
         &self.needs

@@ -412,8 +412,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         Ok(())
     }
 
-    /// Lowers the comparison of a floating-point number with a positive one to comparisons of their bits, which
-    /// are in the same order. The bits of infinity are the highest of a number: a NaN has higher ones.
+    /// Lowers the comparison of a floating-point number with a positive one to comparisons of their bits,
+    /// which are in the same order. The bits of infinity are the highest of a number: a NaN has higher ones.
     fn float_test(
         &mut self,
         it: &'m Instruction<'a>,

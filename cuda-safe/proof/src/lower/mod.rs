@@ -10,9 +10,8 @@ mod needed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::graph::Graph;
 use crate::ptx::{Function, Instruction, Module, Operand as Source, Statement, Variable, bytes_of, parse};
-use crate::slice::{Kernel, Op, Operand, Origin, Parameter, Space, Special, Step};
+use crate::slice::{Graph, Kernel, Op, Operand, Origin, Parameter, Space, Special, Step};
 
 pub use crate::ptx::SyntaxError;
 

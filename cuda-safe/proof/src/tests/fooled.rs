@@ -731,7 +731,8 @@ fn pointers_that_are_chosen() {
     bytes(&format!("setp.lt.u32 %p1, %r1, 9; selp.b64 %rd3, %rd2, %rd1, %p1; {store}"), 1024, 36);
     bytes(
         &format!(
-            "setp.lt.u32 %p1, %r1, 9; @%p1 bra $a; mov.b64 %rd3, %rd1; bra $b; $a: mov.b64 %rd3, %rd2; $b: {store}"
+            "setp.lt.u32 %p1, %r1, 9; @%p1 bra $a; mov.b64 %rd3, %rd1; bra $b; \
+             $a: mov.b64 %rd3, %rd2; $b: {store}"
         ),
         1024,
         36,
@@ -742,7 +743,8 @@ fn pointers_that_are_chosen() {
     // The predicate changes between two choices: any of four pairs.
     bytes(
         "selp.b64 %rd3, %rd1, %rd2, %p1; setp.lt.u32 %p1, %r1, 9; selp.b64 %rd4, %rd1, %rd2, %p1; \
-         sub.s64 %rd5, %rd3, %rd1; add.s64 %rd6, %rd1, %rd5; st.global.u32 [%rd6+4], 0; st.global.u32 [%rd4], 0;",
+         sub.s64 %rd5, %rd3, %rd1; add.s64 %rd6, %rd1, %rd5; st.global.u32 [%rd6+4], 0; \
+         st.global.u32 [%rd4], 0;",
         8,
         8,
     );
@@ -781,7 +783,8 @@ fn flags_that_carry_guards() {
     bytes(&format!("{two} setp.eq.u32 %p2, %r7, 0; @%p2 ret; mov.b32 %r10, %r1; STORE"), 800, 0);
     // The flag of the round before.
     refused(
-        "mov.u32 %r6, 0; mov.u32 %r7, 0; $l: setp.eq.u32 %p2, %r6, 0; @%p2 bra $n; mov.b32 %r10, %r7; STORE $n: \
+        "mov.u32 %r6, 0; mov.u32 %r7, 0; $l: setp.eq.u32 %p2, %r6, 0; @%p2 bra $n; mov.b32 %r10, %r7; \
+         STORE $n: \
          setp.lt.u32 %p1, %r7, 9; selp.b32 %r6, 1, 0, %p1; add.u32 %r7, %r7, %r5; add.u32 %r8, %r8, 1; \
          setp.lt.u32 %p3, %r7, -9; @%p3 bra $l;",
         "",
