@@ -14,7 +14,7 @@ use crate::error::{Answer, Code};
 use crate::exec::ThreadLine;
 use crate::external::Externals;
 use crate::fidelity::{self, Limit};
-use crate::finding::{Finding, Subject};
+use crate::finding::{self, Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
 use crate::leaks;
@@ -131,6 +131,7 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
     });
     match &started {
         Ok(_) => {
+            finding::begin();
             thread::watch_forks();
             leaks::at_exit(end);
         }

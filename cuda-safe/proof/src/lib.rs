@@ -108,7 +108,8 @@
 //! 7. **The rest refuses.** An instruction, a modifier of an access, a directive or a form that is not listed
 //!    is refused where it is reached: indirect and recursive calls, weak functions, the device's heap,
 //!    `printf`, shared memory of other blocks, tensor maps, asynchronous bulk copies, aliases, irreducible
-//!    loops. So does a proof that takes more work than [`BUDGET`].
+//!    loops. So is a text whose header changes what instructions mean (32-bit addresses, `map_f64_to_f32`, a
+//!    version before 6.0), a `.pragma` but `nounroll`, and a proof that takes more work than [`BUDGET`].
 //!
 //! # From PTX to machine code
 //! What runs is machine code. The claim about PTX carries over to it as far as these hold:
@@ -171,8 +172,7 @@ mod step;
 mod verdict;
 
 pub use launch::{Argument, Launch};
-pub use lower::{SyntaxError, kernels};
-pub use ptx::architecture;
+pub use lower::{SyntaxError, architecture, kernels};
 pub use slice::{Kernel, NotASlice, Parameter};
 pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
 

@@ -172,8 +172,7 @@ impl KernelProof {
     #[track_caller]
     pub(super) unsafe fn check<'a>(
         &self,
-        kernel: *const c_void,
-        descriptions: &'static [Description],
+        (kernel, descriptions): (*const c_void, &'static [Description]),
         config: &LaunchConfig<'_>,
         target: Target<'_>,
         values: &[*mut c_void],

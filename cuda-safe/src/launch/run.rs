@@ -320,7 +320,7 @@ impl<P> Checked<P> {
         // (`CheckedArguments`).
         unsafe {
             let (raw, each) = (self.kernel.as_raw(), each.as_ref());
-            self.proof.check(raw, P::DESCRIPTIONS, config, target, values, each, all)
+            self.proof.check((raw, P::DESCRIPTIONS), config, target, values, each, all)
         }?;
         arguments.accesses_of_objects(target, all)
     }

@@ -342,8 +342,7 @@ impl Library {
         let mut found = Vec::new();
         for text in image::texts(code).map_err(refused)? {
             let kernels = cuda_proof::kernels(text).map_err(|error| refused(&error.to_string()))?;
-            let architecture = cuda_proof::architecture(text);
-            let architecture = architecture.ok_or_else(|| refused("its PTX names no architecture"))?;
+            let architecture = cuda_proof::architecture(text).map_err(|error| refused(&error.to_string()))?;
             found.extend(
                 kernels.into_iter().filter(|kernel| kernel.name() == name).map(|it| (architecture, it)),
             );

@@ -55,8 +55,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Makes an arena of a buffer, from `cudaMalloc`, from a pool or adopted. `DeviceBuffer::from(arena)` takes
-    /// it back.
+    /// Makes an arena of a buffer, from `cudaMalloc`, from a pool or adopted. `DeviceBuffer::from(arena)`
+    /// takes it back.
     #[must_use]
     pub fn new(memory: DeviceBuffer<u8>) -> Self {
         Self { memory, used: AtomicUsize::new(0) }

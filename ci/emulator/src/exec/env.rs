@@ -5,11 +5,11 @@
 //! never blocks the machine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::fault::{Fault, Refused, Report};
 use super::file::low;
 use super::image::{Image, Texture};
-use super::polls::Poll;
 use super::program::{CODE, Program, SHARED, Scope};
 use super::runtime::RuntimeFunction;
 
@@ -37,6 +37,19 @@ pub enum AccessKind {
     StrongRead,
     /// It is atomic, or a volatile, relaxed or releasing store.
     Strong,
+}
+
+/// The bytes that a kernel polls.
+#[derive(Clone, Copy, Debug)]
+pub struct Poll {
+    /// The instruction that reads them.
+    pub pc: u32,
+    /// Where they are in this process.
+    pub at: *mut u8,
+    /// How many they are.
+    pub bytes: u64,
+    /// How long the kernel has run.
+    pub time: Duration,
 }
 
 /// The machine as a running kernel sees it.

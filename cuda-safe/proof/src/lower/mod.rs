@@ -31,6 +31,15 @@ pub fn kernels(text: &str) -> Result<Vec<Kernel>, SyntaxError> {
     module.functions.iter().filter(|it| it.is_entry).map(|it| Lowering::kernel(&module, it)).collect()
 }
 
+/// Returns the number of the architecture that a PTX text is for: 90 for `sm_90` and for `sm_90a`.
+///
+/// # Errors
+/// As [`kernels`].
+pub fn architecture(text: &str) -> Result<i32, SyntaxError> {
+    let missing = SyntaxError { line: 0, message: "no `.target`".to_owned() };
+    parse(text)?.architecture.ok_or(missing)
+}
+
 /// What a name stands for.
 #[derive(Clone, Debug)]
 enum Entity<'a> {
