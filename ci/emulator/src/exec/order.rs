@@ -132,8 +132,9 @@ impl Clock {
 
     fn covers(&self, other: &Self) -> bool {
         let covers = |(block, times): (u32, &Times)| self.of(block).is_some_and(|own| own.covers(times));
-        let others = self.all >= other.all && Arc::ptr_eq(&self.others, &other.others)
-            || self.all >= other.all && other.others.iter().all(|(block, times)| covers((*block, times)));
+        let others = self.all >= other.all
+            && (Arc::ptr_eq(&self.others, &other.others)
+                || other.others.iter().all(|(block, times)| covers((*block, times))));
         others && (other.own.bounds().1 == 0 || covers((other.block, &other.own)))
     }
 
