@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::compile::Compiled;
+use crate::compiled::Compiled;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Options;
 use crate::source::Source;

@@ -47,13 +47,15 @@
 
 mod cache;
 mod compile;
+mod compiled;
 mod error;
 mod options;
 mod raw;
 mod source;
 
 pub use cache::Cache;
-pub use compile::{Compiled, Nvrtc};
+pub use compile::Nvrtc;
+pub use compiled::Compiled;
 pub use error::{Error, ErrorKind, Result};
 pub use options::{Options, Standard};
 pub use source::Source;

@@ -389,8 +389,8 @@ impl Verdict {
 }
 
 impl Proof {
-    /// The bytes that the launch accesses of each parameter. If one of them begins before its pointer, no memory
-    /// suffices, and the list has what was found until then.
+    /// The bytes that the launch accesses of each parameter. If one of them begins before its pointer, no
+    /// memory suffices, and the list has what was found until then.
     #[must_use]
     pub fn needs(&self) -> &[Need] {
         &self.needs

@@ -314,6 +314,7 @@ impl KernelProof {
     ///
     /// # Safety
     /// The duties of [`check`](Self::check), without accesses.
+    #[track_caller]
     pub(super) unsafe fn needs(
         &self,
         kernel: *const c_void,

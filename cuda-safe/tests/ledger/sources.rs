@@ -551,6 +551,7 @@ const NOT_TRACKED: &[(&str, &[&str])] = &[
             "/copy/batch/copies.rs: is_capturing",
         ],
     ),
+    ("its error is a reason, of which the caller makes an error", &["/library/image.rs: texts"]),
     ("the call site is in `self`", &["/stream/enqueue.rs: check"]),
     ("only its argument is fallible", &["/graph/node/conditional.rs: conditional"]),
     (
