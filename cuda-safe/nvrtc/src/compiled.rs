@@ -27,7 +27,7 @@ impl Compiled {
         &self.log
     }
 
-    /// Returns the name in PTX of what [`Source::name`] named.
+    /// Returns the name in PTX of what [`Source::name`](crate::Source::name) named.
     ///
     /// # Errors
     /// `Refused` if the source did not name it.
