@@ -850,3 +850,63 @@ impl HappensBefore {
         group.clock.of(block).is_some_and(|times| epoch < times.of(thread))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREADS: usize = 3 * LANES;
+
+    /// Times of each kind, from a few numbers that repeat.
+    fn several() -> Vec<Times> {
+        let mut all = vec![Times::All(0), Times::All(5), Times::All(9)];
+        for (all_of, time) in [(0, 5), (0, 9), (4, 9), (5, 7)] {
+            for (warp, lanes) in [(0, 1), (0, 0xff00), (1, u32::MAX), (2, 1 << 31)] {
+                all.push(Times::Lanes { all: all_of, warp, lanes, time });
+            }
+        }
+        for step in [1, 7, 40] {
+            all.push(Times::Each((0..THREADS).map(|at| u32::try_from(at / step % 11).unwrap()).collect()));
+        }
+        all
+    }
+
+    fn each(times: &Times) -> Vec<u32> {
+        (0..THREADS).map(|thread| times.of(u16::try_from(thread).unwrap())).collect()
+    }
+
+    #[test]
+    fn the_later_of_two_times_is_that_of_each_thread() {
+        for a in several() {
+            for b in several() {
+                let mut both = a.clone();
+                both.join(&b, THREADS);
+                let later: Vec<u32> = each(&a).into_iter().zip(each(&b)).map(|(a, b)| a.max(b)).collect();
+                assert_eq!(each(&both), later, "{a:?} and {b:?}");
+                assert!(!a.covers(&b) || later == each(&a), "{a:?} does not cover {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn clocks_that_share_parts_know_the_times_of_every_block() {
+        let clock = |block, time| Clock { all: 0, block, own: Times::All(time), others: Others::default() };
+        let mut first = clock(500, 1);
+        for block in (0..100).rev() {
+            first.join(&clock(block, block + 1), THREADS);
+        }
+        let mut second = first.clone();
+        second.join(&clock(40, 1000), THREADS);
+        assert_eq!((first.of(40).unwrap().of(0), second.of(40).unwrap().of(0)), (41, 1000));
+        assert!(
+            Arc::ptr_eq(&first.others.0[0], &second.others.0[0]),
+            "blocks that did not change are shared"
+        );
+        assert!(second.covers(&first) && !first.covers(&second));
+        let mut third = clock(41, 7);
+        third.join(&second, THREADS);
+        assert_eq!(third.own.of(0), 42, "what the others know of its own block");
+        assert!((0..100).all(|block| third.of(block).is_some_and(|it| it.of(0) > block)));
+        assert!(third.of(200).is_none() && third.of(500).is_some());
+    }
+}
