@@ -113,6 +113,9 @@ impl Reuse {
     }
 }
 
+/// A context has this part of a device's memory, so that not all is free. That of an H200 has about as much.
+const CONTEXT: u64 = 256;
+
 /// The allocations of one process.
 #[derive(Debug)]
 pub(crate) struct Allocations {
@@ -153,7 +156,7 @@ impl Allocations {
     pub(crate) fn new(devices: usize, total: u64) -> Option<Self> {
         let spaces = (0..devices).map(|_| AddressSpace::reserve(total)).collect::<Option<Vec<_>>>()?;
         let heaps = (0..devices).map(|_| Heap::default()).collect();
-        let used = vec![0; devices];
+        let used = vec![(total / CONTEXT).next_multiple_of(512); devices];
         Some(Self {
             spaces,
             used,
@@ -376,6 +379,11 @@ impl Allocations {
     /// Notes that a stream will free memory. Returns false if a free is pending already.
     pub(crate) fn leaves(&mut self, start: u64) -> bool {
         self.leaving.insert(start)
+    }
+
+    /// Whether a stream will free the memory that starts here.
+    pub(crate) fn is_leaving(&self, start: u64) -> bool {
+        self.leaving.contains(&start)
     }
 
     /// Makes another allocation begin in the place of one whose free is pending.
