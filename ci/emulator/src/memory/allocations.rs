@@ -113,9 +113,6 @@ impl Reuse {
     }
 }
 
-/// A context has this part of a device's memory, so that not all is free. That of an H200 has about as much.
-const CONTEXT: u64 = 256;
-
 /// The allocations of one process.
 #[derive(Debug)]
 pub(crate) struct Allocations {
@@ -156,7 +153,7 @@ impl Allocations {
     pub(crate) fn new(devices: usize, total: u64) -> Option<Self> {
         let spaces = (0..devices).map(|_| AddressSpace::reserve(total)).collect::<Option<Vec<_>>>()?;
         let heaps = (0..devices).map(|_| Heap::default()).collect();
-        let used = vec![(total / CONTEXT).next_multiple_of(512); devices];
+        let used = vec![0; devices];
         Some(Self {
             spaces,
             used,
@@ -177,6 +174,11 @@ impl Allocations {
             two_views: false,
             views: BTreeMap::new(),
         })
+    }
+
+    /// Keeps a part of each device's memory for contexts, so that not all is free.
+    pub(crate) fn keep_for_contexts(&mut self) {
+        self.used.iter_mut().for_each(|used| *used += (self.total / 256).next_multiple_of(512));
     }
 
     /// Free and total bytes of a device.
