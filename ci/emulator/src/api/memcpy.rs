@@ -52,7 +52,7 @@ fn copy(
     transfer(&mut machine, call, stream, &request, mode)
 }
 
-/// A copy of rows. Nothing to copy is no error, whatever the rest is.
+/// A copy of rows. Nothing to copy is no error, whatever the rest is, and the pitch of a single row may be any.
 fn plane(
     (dst, to_pitch): (*mut c_void, usize),
     (src, from_pitch): (*const c_void, usize),
@@ -61,13 +61,16 @@ fn plane(
 ) -> Answer<Request> {
     let volume = Volume { width: wide(width), height: wide(height), depth: 1 };
     for pitch in [to_pitch, from_pitch] {
-        if !volume.is_empty() && pitch < width {
+        if !volume.is_empty() && height > 1 && pitch < width {
             return Err(cudaErrorInvalidPitchValue);
         }
     }
-    let to = Side { address: address(dst), pitch: wide(to_pitch), slice: 0 };
-    let from = Side { address: address(src), pitch: wide(from_pitch), slice: 0 };
-    Ok(Request { to, from, volume, kind })
+    let side = |memory, pitch| Side {
+        address: address(memory),
+        pitch: if height > 1 { wide(pitch) } else { 0 },
+        slice: 0,
+    };
+    Ok(Request { to: side(dst, to_pitch), from: side(src, from_pitch), volume, kind })
 }
 
 /// One side of a copy of a volume as the program gives it.
@@ -307,6 +310,8 @@ mod tests {
         let null = core::ptr::null_mut();
         let short = plane((null, 10), (null, 20), (11, 2), cudaMemcpyDefault).map(|request| request.volume);
         assert_eq!(short, Err(cudaErrorInvalidPitchValue));
+        let one = plane((null, 10), (null, 20), (11, 1), cudaMemcpyDefault).map(|request| request.to.pitch);
+        assert_eq!(one, Ok(0));
         let none = plane((null, 10), (null, 20), (11, 0), cudaMemcpyDefault)
             .map(|request| request.volume.is_empty());
         assert_eq!(none, Ok(true));
