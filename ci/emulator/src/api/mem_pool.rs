@@ -283,9 +283,8 @@ api! {
         let mut machine = call.machine()?;
         let location = read(location)?;
         if is_host(location) {
-            // The host has no access to the memory of any pool here.
-            named(&mut machine, pool)?;
-            return put(Some(out), cudaMemAccessFlagsProtNone);
+            let its_own = named(&mut machine, pool)?.place.is_host();
+            return put(Some(out), if its_own { cudaMemAccessFlagsProtReadWrite } else { cudaMemAccessFlagsProtNone });
         }
         if location.type_ != cudaMemLocationTypeDevice {
             return Err(cudaErrorInvalidValue);

@@ -423,6 +423,7 @@ impl Allocations {
         match gone.kind {
             Kind::Registered => {}
             Kind::Pinned | Kind::Managed => {
+                self.pools.gave(start);
                 let length = gone.size.next_multiple_of(page());
                 if self.views.remove(&gone.host.addr()).is_some() {
                     guard::remove_view(start);
