@@ -1,4 +1,5 @@
-//! Compiles the kernels and generates their handles.
+//! Compiles the kernels and generates their handles. The published package has them compiled, for users
+//! without nvcc: `ci/test packages` writes the files, and git ignores them.
 
 fn main() {
     let names =
@@ -7,6 +8,7 @@ fn main() {
         .files(names.map(|name| format!("kernels/{name}.cu")))
         .headers(names.map(|name| format!("kernels/{name}.cuh")))
         .include("kernels")
+        .prebuilt("prebuilt/cuda_kernels.fatbin")
         .compile("cuda_kernels");
     // Clusters need newer devices than the other kernels.
     cuda_kernels_build::Build::new()
@@ -14,5 +16,6 @@ fn main() {
         .header("kernels/cluster.cuh")
         .include("kernels")
         .archs(["sm_90", "compute_90"])
+        .prebuilt("prebuilt/cuda_clusters.fatbin")
         .compile("cuda_clusters");
 }

@@ -68,10 +68,14 @@ fn newer(functions: &str) -> Result<String> {
 /// loader's name and a program's entry point. The loader looks for the name, and programs ask for functions
 /// of that version.
 fn link(out: &Path, exports: &str) -> Result<()> {
-    let map = format!("libcudart.so.13 {{ global: {}; local: *; }};\n", exports.replace(' ', "; "));
+    // The C library's versions are those of `src/system_calls.rs`, which says what they are for.
+    let mut map = format!("libcudart.so.13 {{ global: {}; local: *; }};\n", exports.replace(' ', "; "));
+    for version in ["GLIBC_2.2.5", "GLIBC_2.10", "GLIBC_2.17"] {
+        writeln!(map, "{version} {{}};")?;
+    }
     fs::write(out.join("exports.map"), map)?;
     // Without a reference, the linker leaves the functions in their archive.
-    fs::write(out.join("exports.ld"), format!("EXTERN({exports})\n"))?;
+    fs::write(out.join("exports.ld"), format!("EXTERN({exports} cuda_emulate_read)\n"))?;
     // The linker that is configured for the target has its start file. Cargo does not run a build script
     // again if only the linker is another.
     let target = std::env::var("TARGET")?.to_uppercase().replace('-', "_");

@@ -61,6 +61,10 @@ pub mod devices {}
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/8-races.md"))]
 pub mod races {}
 
+/// From the failure of a kernel to the line that launched it.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/which-launch-failed.md"))]
+pub mod which_launch_failed {}
+
 /// Generic functions over memory and streams, a package with kernels, its tests.
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/9-library.md"))]
 pub mod library {}

@@ -56,8 +56,7 @@ fn main() -> anyhow::Result<()> {
     println!("element 999 is {}", data[999]);
     ensure!(data.iter().zip(0_u16..).all(|(found, i)| *found == 10.0 * f32::from(i)));
 
-    // SAFETY: there is no such kernel.
-    let missing = unsafe { library.kernel::<()>("scales") }.err();
+    let missing = library.checked_kernel::<()>("scales").err();
     let wrong = Library::from_ptx(".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry }").err();
     for error in [missing, wrong].into_iter().flatten() {
         println!("{} ({})", error.name(), error.number());

@@ -1,8 +1,7 @@
 //! Compiles a template from source while the program runs, and launches it.
 //!
-//! `cuda-nvrtc` loads NVRTC. The PTX is a `Library`, whose kernel takes typed arguments. Without NVRTC, the
-//! program starts and says so.
-#![expect(unsafe_code, reason = "launches a kernel")]
+//! `cuda-nvrtc` loads NVRTC. The PTX is a `Library`, whose kernel takes typed arguments, and each launch is
+//! proven from it. Without NVRTC, the program starts and says so.
 use std::process::ExitCode;
 
 use cuda_nvrtc::{ErrorKind, Nvrtc, Options, Source};
@@ -25,16 +24,14 @@ fn main() -> anyhow::Result<ExitCode> {
     let options = Options::new(Device::current()?.compute_capability()?);
     let compiled = nvrtc.compile(&Source::new("axpy.cu", SOURCE).name("axpy<float>"), &options)?;
     let (library, name) = (Library::from_ptx(compiled.ptx())?, compiled.lowered("axpy<float>")?);
-    // SAFETY: the parameters are those of the source.
-    let axpy = unsafe { library.kernel::<(f32, *const f32, *mut f32, u32)>(name) }?;
+    let axpy = library.checked_kernel::<(f32, *const f32, *mut f32, u32)>(name)?;
     println!("{name}");
 
     let n = 1000_u32;
     let stream = Stream::new()?;
     let x = DeviceBuffer::from_slice(&(0..n).map(|i| i as f32).collect::<Vec<_>>())?;
     let mut y = DeviceBuffer::from_slice(&vec![1.0_f32; 1000])?;
-    // SAFETY: both buffers have `n` elements.
-    unsafe { launch!(axpy<<<n.div_ceil(256), 256, 0, &stream>>>(2.0, &x, &mut y, n)) }?;
+    launch!(axpy<<<n.div_ceil(256), 256, 0, &stream>>>(2.0, &x, &mut y, n))?; // proven, as nvcc's are
     println!("y[999] = {}", y.to_vec()?[999]);
 
     // A wrong source: NVRTC's messages have its lines.

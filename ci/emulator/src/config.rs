@@ -28,6 +28,8 @@ pub(crate) struct Config {
     pub(crate) schedule: Schedule,
     /// Freeing waits for the work of the device.
     pub(crate) free_waits: bool,
+    /// The other blocks of a kernel run on after a fault, to be checked for races.
+    pub(crate) runs_on: bool,
     /// Devices have concurrent managed access.
     pub(crate) managed: bool,
     pub(crate) leaks: bool,
@@ -86,6 +88,11 @@ impl Config {
             Some("at-once") => false,
             Some(text) => return Err(format!("CUDA_EMULATOR_FREE is {text:?}: expected waits or at-once")),
         };
+        let runs_on = match get("CUDA_EMULATOR_FAULTS").as_deref() {
+            None | Some("" | "end") => false,
+            Some("run-on") => true,
+            Some(text) => return Err(format!("CUDA_EMULATOR_FAULTS is {text:?}: expected end or run-on")),
+        };
         let devices = usize::try_from(devices).unwrap_or(2);
         Ok(Self {
             devices,
@@ -93,6 +100,7 @@ impl Config {
             budget,
             schedule,
             free_waits,
+            runs_on,
             managed,
             leaks,
             initcheck,
@@ -146,6 +154,13 @@ mod tests {
         assert!(!with(&[("CUDA_EMULATOR_FREE", "at-once")]).unwrap().free_waits);
         let error = with(&[("CUDA_EMULATOR_FREE", "never")]).unwrap_err();
         assert!(error.contains("CUDA_EMULATOR_FREE") && error.contains("never"), "{error}");
+    }
+
+    #[test]
+    fn a_fault_ends_the_kernel_unless_the_others_are_to_run_on() {
+        assert!(!with(&[]).unwrap().runs_on);
+        assert!(with(&[("CUDA_EMULATOR_FAULTS", "run-on")]).unwrap().runs_on);
+        assert!(with(&[("CUDA_EMULATOR_FAULTS", "on")]).unwrap_err().contains("CUDA_EMULATOR_FAULTS"));
     }
 
     #[test]

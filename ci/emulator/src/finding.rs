@@ -243,6 +243,18 @@ fn state() -> MutexGuard<'static, FindingLog> {
 /// The variables in which launchers of several processes give each its number.
 const RANKS: [&str; 5] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"];
 
+/// This process, for tools.
+fn process() -> Value {
+    let rank = RANKS.iter().find_map(|name| std::env::var(name).ok());
+    let command: Vec<_> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+    json!({ "pid": std::process::id(), "command": command, "rank": rank })
+}
+
+/// Gives the file a line at the start of the process, so that a process that crashes is known as well.
+pub(crate) fn begin() {
+    state().write(&json!({ "process": process() }));
+}
+
 /// Prints the number of findings, if there are any, and what the process did that is only approximate or was
 /// not checked. The file gets a line for the process.
 pub(crate) fn sum_up() {
@@ -267,11 +279,8 @@ pub(crate) fn sum_up() {
     }
     let counts: BTreeMap<_, _> =
         state.counts.iter().map(|(subject, count)| (subject.to_string(), *count)).collect();
-    let rank = RANKS.iter().find_map(|name| std::env::var(name).ok());
-    let command: Vec<_> = std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
-    let process = json!({ "pid": std::process::id(), "command": command, "rank": rank });
     state.write(&json!({
-        "process": process, "findings": counts, "suppressed": suppressed, "approximate": approximate,
+        "process": process(), "findings": counts, "suppressed": suppressed, "approximate": approximate,
         "not_checked": unchecked,
     }));
 }

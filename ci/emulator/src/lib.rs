@@ -35,6 +35,7 @@ mod suppression;
 // Public for the compiler's sake: it searches the whole crate for uses of each private constant whose name is
 // not upper case, and C has a thousand of them.
 pub mod sys;
+mod system_calls;
 #[cfg(test)]
 mod testing;
 mod thread;

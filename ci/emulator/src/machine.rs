@@ -14,7 +14,7 @@ use crate::error::{Answer, Code};
 use crate::exec::ThreadLine;
 use crate::external::Externals;
 use crate::fidelity::{self, Limit};
-use crate::finding::{Finding, Subject};
+use crate::finding::{self, Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
 use crate::leaks;
@@ -23,6 +23,7 @@ use crate::race::Races;
 use crate::race::guard::{self, Accesses};
 use crate::stream::{Events, Queue, Streams};
 use crate::sys::cudaErrorInitializationError;
+use crate::system_calls;
 use crate::thread;
 
 /// The lock on the machine, held.
@@ -54,6 +55,7 @@ impl Machine {
         }
         allocations.two_views = config.races && guard::HANDLES_FAULTS;
         let mut queue = Queue::new(config.schedule);
+        queue.runs_on = config.runs_on;
         queue.races = config.races.then(|| Races::new(config.devices));
         Some(Self {
             config,
@@ -119,7 +121,10 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
         if config.captures_lines() {
             host_line::capture();
         }
-        guard::watch(Accesses { guarded: host_accessed, forbidden: host_strayed });
+        if system_calls::are_seen() {
+            guard::protect_pinned();
+        }
+        guard::watch(Accesses { guarded: host_accessed, forbidden: host_strayed, called: host_called });
         if let Schedule::Random(seed) = config.schedule {
             eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
         }
@@ -127,6 +132,7 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
     });
     match &started {
         Ok(_) => {
+            finding::begin();
             thread::watch_forks();
             leaks::at_exit(end);
         }
@@ -151,8 +157,23 @@ fn host_accessed(address: u64, writes: bool, at: usize) {
     }
     let Ok(mut machine) = lock() else { return };
     let m = &mut *machine;
+    if !writes {
+        m.queue.host_reads_flag(&m.allocations, address);
+    }
     if let (Some(races), Some(it)) = (&mut m.queue.races, m.allocations.at(address)) {
         races.host_accessed(it, (address, writes), thread::function(), HostLine::interrupted(at));
+    }
+}
+
+/// Notes that a system call of the program has used memory that it shares with devices.
+fn host_called(address: u64, bytes: u64, writes: bool) {
+    if thread::in_call() {
+        return;
+    }
+    let Ok(mut machine) = lock() else { return };
+    let m = &mut *machine;
+    if let (Some(races), Some(it)) = (&mut m.queue.races, m.allocations.at(address)) {
+        races.host_called(it, (address, bytes, writes), thread::function(), HostLine::captured());
     }
 }
 

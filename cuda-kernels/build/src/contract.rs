@@ -241,7 +241,8 @@ mod tests {
         let sum = "Op::Number(2), Op::Value { parameter: 1, bytes: 4, is_signed: false }, Op::Number(1), \
                    Op::Add, Op::Multiply, ";
         let expected = format!(
-            "Clause::new(\"requires 2 * (n + 1) <= len(x)\", &[{sum}], Relation::AtMost, &[Op::Length(0), ]), \
+            "Clause::new(\"requires 2 * (n + 1) <= len(x)\", &[{sum}], Relation::AtMost, &[Op::Length(0), \
+             ]), \
              Clause::new(\"block 16 8\", &[Op::Block(0), ], Relation::Equal, &[Op::Number(16), ]), \
              Clause::new(\"block 16 8\", &[Op::Block(1), ], Relation::Equal, &[Op::Number(8), ]), \
              Clause::new(\"block 16 8\", &[Op::Block(2), ], Relation::Equal, &[Op::Number(1), ]), "

@@ -568,6 +568,13 @@ fn component(item: &ItemStruct) -> Option<String> {
         "double",
     ];
     let name = item.ident.to_string();
+    match name.as_str() {
+        "__half" | "__half2" => return Some("::cuda_safe::launch::sixteen_bits::F16".to_owned()),
+        "__nv_bfloat16" | "__nv_bfloat162" => {
+            return Some("::cuda_safe::launch::sixteen_bits::Bf16".to_owned());
+        }
+        _ => {}
+    }
     let (kind, count) = name.split_at(name.find(|sign: char| sign.is_ascii_digit())?);
     // CUDA 13 has variants by alignment: `double4_16a`.
     let count = count.strip_suffix("_16a").or_else(|| count.strip_suffix("_32a")).unwrap_or(count);

@@ -154,7 +154,7 @@ fn without_own_place(said: &str) -> (String, bool) {
 pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     let folder = out.join("stand-in");
     fs::create_dir_all(&folder).map_err(Error::of_file(&folder))?;
-    for name in ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h"] {
+    for name in ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp4.h"] {
         let file = folder.join(name);
         fs::write(&file, include_str!("stand_in.h")).map_err(Error::of_file(&file))?;
     }

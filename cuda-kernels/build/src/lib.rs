@@ -108,19 +108,19 @@
 //! Write the comment if `&d` has to compile there.
 //!
 //! # Kernels that cannot be proven
-//! A launch is safe if it is proven from the kernel's PTX. A warning of the build names each kernel of which no
-//! launch can be, with the line and the reason, and the handle's documentation has these, too. For such a
-//! kernel a comment may say what its launches must meet:
+//! A launch is safe if it is proven from the kernel's PTX. A warning of the build names each kernel of which
+//! no launch can be, with the line and the reason, and the handle's documentation has these, too. For such
+//! a kernel a comment may say what its launches must meet:
 //!
 //! ```cpp
 //! /// @unsafe_contract requires count <= len(keys), block 256
 //! extern "C" __global__ void sort(unsigned* keys, unsigned count);
 //! ```
 //!
-//! Each launch checks the clauses, and is safe. That the kernel stays within its arguments if they are met is
-//! the author's word. `requires` compares sums and products of whole numbers, whole-number parameters,
-//! `len(pointer)`, `grid.x`, `block.x` and so on, and `shared_bytes`, by `<=`, `<`, `==`, `>=` or `>`. `block`
-//! is followed by one to three numbers of threads. Anything else is an error with the line.
+//! Each launch checks the clauses, and is safe. That the kernel stays within its arguments if they are met
+//! is the author's word. `requires` compares sums and products of whole numbers, whole-number parameters,
+//! `len(pointer)`, `grid.x`, `block.x` and so on, and `shared_bytes`, by `<=`, `<`, `==`, `>=` or `>`.
+//! `block` is followed by one to three numbers of threads. Anything else is an error with the line.
 //!
 //! # Variables
 //! A `__device__`, `__constant__` or `__managed__` variable of these files has a handle too: a

@@ -140,7 +140,7 @@ impl Packed {
              #[unsafe(link_section = \".init_array\")]\n    \
              static REGISTER: extern \"C\" fn() = register;\n}};\n",
             each("register"),
-            each("unregister")
+            each("unload")
         );
         text
     }

@@ -65,12 +65,9 @@ impl Slices {
             return;
         }
         let text = with_relative_files(ptx, folder);
-        let Some(architecture) = cuda_proof::architecture(&text) else {
-            self.reason = Some("the PTX names no architecture".to_owned());
-            return;
-        };
-        match cuda_proof::kernels(&text) {
-            Ok(kernels) => {
+        let architecture = cuda_proof::architecture(&text);
+        match architecture.and_then(|architecture| Ok((architecture, cuda_proof::kernels(&text)?))) {
+            Ok((architecture, kernels)) => {
                 for kernel in kernels {
                     let variants = self.kernels.entry(kernel.name().to_owned()).or_default();
                     match variants.get_mut(&architecture) {

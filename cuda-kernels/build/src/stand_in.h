@@ -1,4 +1,4 @@
-// Replaces cuda_runtime.h, cuda_fp16.h and cuda_bf16.h for documentation builds without a toolkit. It has
+// Replaces cuda_runtime.h and the headers of small numbers for documentation builds without a toolkit. It has
 // what prototypes of kernels need. Such builds do not use layouts, so only the names matter.
 #ifndef CUDA_STAND_IN
 #define CUDA_STAND_IN
@@ -38,6 +38,16 @@ typedef __half half;
 typedef __half2 half2;
 struct __nv_bfloat16 { unsigned short x; };
 struct __nv_bfloat162 { __nv_bfloat16 x, y; };
+struct __nv_fp8_e4m3 { unsigned char __x; };
+struct __nv_fp8_e5m2 { unsigned char __x; };
+struct __nv_fp8_e8m0 { unsigned char __x; };
+struct __nv_fp8x2_e4m3 { unsigned short __x; };
+struct __nv_fp8x2_e5m2 { unsigned short __x; };
+struct __nv_fp8x4_e4m3 { unsigned __x; };
+struct __nv_fp8x4_e5m2 { unsigned __x; };
+struct __nv_fp4_e2m1 { unsigned char __x; };
+struct __nv_fp4x2_e2m1 { unsigned char __x; };
+struct __nv_fp4x4_e2m1 { unsigned short __x; };
 
 struct dim3 { unsigned x, y, z; };
 struct cudaPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };

@@ -230,6 +230,42 @@ fn types_that_all_compilers_see_alike_are_accepted() {
 }
 
 #[test]
+fn numbers_of_16_8_and_4_bits_are_elements() {
+    let has_fp4 =
+        Path::new(&std::env::var("CUDA_PATH").unwrap_or_default()).join("include/cuda_fp4.h").exists();
+    let mut types = vec![
+        "__half",
+        "__half2",
+        "__nv_bfloat16",
+        "__nv_bfloat162",
+        "__nv_fp8_e4m3",
+        "__nv_fp8_e5m2",
+        "__nv_fp8x2_e4m3",
+        "__nv_fp8x4_e5m2",
+    ];
+    let mut source = String::from("#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n");
+    if has_fp4 {
+        types.extend(["__nv_fp8_e8m0", "__nv_fp4_e2m1", "__nv_fp4x2_e2m1", "__nv_fp4x4_e2m1"]);
+        source.push_str("#include <cuda_fp4.h>\n");
+    }
+    let parameters: Vec<_> = types.iter().enumerate().map(|(at, name)| format!("{name}* p{at}")).collect();
+    source.push_str(&format!("__global__ void k({}) {{}}\n", parameters.join(", ")));
+    let (result, said) = build(&[("k.cu", &source)], &[("SOURCES", "k.cu")]);
+    let text = result.unwrap_or_else(|_| panic!("{said}"));
+    assert!(!said.contains("cargo:warning"), "{said}");
+    for name in types {
+        let at = text.find(&format!("pub struct {name} ")).unwrap_or_else(|| panic!("{name}: {text}"));
+        let (before, after) = (&text[..at], &text[at..]);
+        let own = before.rfind("#[derive(::cuda_safe::bytemuck::").map(|from| &before[from..]);
+        assert!(own.is_some_and(|own| own.contains("Pod") && !own.contains("struct")), "{name}: {text}");
+        let component =
+            format!("Components for {name} {{ type Component = ::cuda_safe::launch::sixteen_bits::");
+        let sixteen = name.contains("half") || name.contains("bfloat");
+        assert_eq!(after.contains(&component), sixteen, "{name}: {text}");
+    }
+}
+
+#[test]
 fn the_standard_of_a_flag_is_the_only_one_and_that_of_the_prototypes() {
     let source = "#if __cplusplus == 201402L\n#define STANDARD 14\n#elif __cplusplus == 202002L\n\
                   #define STANDARD 20\n#elif __cplusplus == 201703L\n#define STANDARD 17\n#endif\n\

@@ -11,9 +11,8 @@ fn product(a: &[f16], b: &[f16], tiles: u32) -> Result<Vec<f32>> {
     let stream = Stream::non_blocking()?;
     let (a, b) = (DeviceBuffer::from_slice(a)?, DeviceBuffer::from_slice(b)?);
     let mut c = DeviceBuffer::<f32>::alloc(a.len())?;
-    let (left, right) = (a.as_slice().reinterpret()?, b.as_slice().reinterpret()?);
     let n = tiles * TENSOR_TILE;
-    tensor_multiply.launch(((tiles, tiles), 32), &stream, (&left, &right, &mut c, n))?;
+    tensor_multiply.launch(((tiles, tiles), 32), &stream, (&a, &b, &mut c, n))?;
     c.to_vec()
 }
 

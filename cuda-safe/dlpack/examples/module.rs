@@ -1,7 +1,7 @@
 //! A library for Python: one function gives a tensor of pinned memory, one takes an array of the host.
 //!
-//! `tests/with_numpy.py` loads it, puts the pointers into capsules, and exchanges them with NumPy. An extension
-//! module does the same with `PyCapsule_New` and `PyCapsule_GetPointer`.
+//! `tests/with_numpy.py` loads it, puts the pointers into capsules, and exchanges them with NumPy. An
+//! extension module does the same with `PyCapsule_New` and `PyCapsule_GetPointer`.
 #![expect(unsafe_code, reason = "exports functions of C")]
 
 use std::ptr::{NonNull, null_mut};

@@ -25,8 +25,8 @@ impl Capsule {
     /// `Version` for a layout of another major version; the tensor is then given back unseen.
     ///
     /// # Safety
-    /// - `raw` is to a tensor as the specification has it, which nobody else gives back. That may happen on any
-    ///   thread.
+    /// - `raw` is to a tensor as the specification has it, which nobody else gives back. That may happen on
+    ///   any thread.
     /// - The memory, `shape` and `strides` live and do not change until then, and the memory has the elements
     ///   that these tell of. Elements of the host are initialized, and nobody writes them.
     pub unsafe fn from_raw(raw: NonNull<DLManagedTensorVersioned>) -> Result<Self> {
@@ -159,7 +159,8 @@ pub(crate) fn compact(shape: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns whether the strides are those of compact rows. That of a dimension with one element has no meaning.
+/// Returns whether the strides are those of compact rows. That of a dimension with one element has no
+/// meaning.
 fn is_compact(shape: &[i64], strides: &[i64]) -> bool {
     let mut all = shape.iter().zip(strides).zip(compact(shape));
     all.all(|((&length, &stride), expected)| length == 1 || stride == expected)

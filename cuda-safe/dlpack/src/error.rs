@@ -62,7 +62,8 @@ impl fmt::Display for Error {
             Self::Device { found: DLDevice { device_type, device_id }, expected } => {
                 write!(
                     f,
-                    "a tensor on device {device_id} of DLPack's kind {device_type}, where {expected} is expected"
+                    "a tensor on device {device_id} of DLPack's kind {device_type}, \
+                     where {expected} is expected"
                 )
             }
             Self::Strides { shape, strides } => {

@@ -134,8 +134,8 @@ unsafe extern "C" fn delete<O>(tensor: *mut DLManagedTensorVersioned) {
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(give_back));
 }
 
-/// Returns the shape in DLPack's numbers, if it has as many elements as the buffer and if nothing else of this
-/// side uses the memory.
+/// Returns the shape in DLPack's numbers, if it has as many elements as the buffer and if nothing else of
+/// this side uses the memory.
 fn checked<T, M: MemoryType>(shape: &[usize], buffer: &Buffer<T, M>) -> Result<Vec<i64>> {
     let (lengths, len) =
         (shape.iter().map(|&length| i64::try_from(length).unwrap_or(i64::MAX)), buffer.len());

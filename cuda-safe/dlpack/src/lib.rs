@@ -12,15 +12,15 @@
 //! | from them | host | [`Capsule::from_raw`], then [`Capsule::host`] |
 //!
 //! # Order
-//! Neither side sees the other's work, so the two meet on one stream. It is the consumer's: the producer makes
-//! it wait, and the consumer begins there. For PyTorch, that is
+//! Neither side sees the other's work, so the two meet on one stream. It is the consumer's: the producer
+//! makes it wait, and the consumer begins there. For PyTorch, that is
 //! `torch.cuda.current_stream().cuda_stream`, which [`ForeignStream`](cuda_safe::stream::ForeignStream)
 //! adopts.
 //!
 //! # Ownership
-//! Each tensor has one owner at a time, which gives it back once. Memory of the other side is freed by the other
-//! side, after all work here; memory of this side that is given back is freed after all work of the consumer's
-//! stream.
+//! Each tensor has one owner at a time, which gives it back once. Memory of the other side is freed by the
+//! other side, after all work here; memory of this side that is given back is freed after all work of the
+//! consumer's stream.
 //!
 //! # Examples
 //! A round trip within one program:

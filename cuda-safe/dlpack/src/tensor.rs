@@ -32,14 +32,14 @@ impl<T: Element> Tensor<T> {
     /// Takes a tensor in device memory. Does not block.
     ///
     /// # Ordering
-    /// All work of `cuda-safe` on the tensor, on any stream, comes after what `stream` has got so far. This is
-    /// the stream that the producer was given, in Python by `__dlpack__(stream=...)`: the producer has made
-    /// it wait for its own work.
+    /// All work of `cuda-safe` on the tensor, on any stream, comes after what `stream` has got so far. This
+    /// is the stream that the producer was given, in Python by `__dlpack__(stream=...)`: the producer has
+    /// made it wait for its own work.
     ///
     /// # Errors
     /// - `Device` if the tensor is not in memory of the stream's device.
-    /// - `Dtype`, `Strides`, `Shape` and `Address` for elements of another type, not in compact rows, or at an
-    ///   impossible place.
+    /// - `Dtype`, `Strides`, `Shape` and `Address` for elements of another type, not in compact rows, or at
+    ///   an impossible place.
     /// - `Cuda` with the runtime's error, or a refusal.
     ///
     /// The tensor is given back after an error.

@@ -157,10 +157,10 @@
 //!
 //! # How it is tested
 //! Apart from [`lock`], unsafe code performs an operation in one place only: the accesses of a graph are
-//! listed beside what retains their memory. All other unsafe code only declares. `tests/model` runs 100,000
-//! random programs against a model that knows nothing but sets of operations, for too few waits and for too
-//! many. `tests/loom` runs every interleaving of two and three threads, and `tests/loom/lock.rs` those of two
-//! and three threads that want one lock (`ci/steps/loom`). `tests/cost.rs` prints the cost.
+//! listed beside what retains their memory. All other unsafe code only declares. `tests/order.rs` runs
+//! 100,000 random programs against a model that knows nothing but sets of operations, for too few waits and
+//! for too many. Under loom it runs every interleaving of two and three threads, and those of two and three
+//! threads that want one lock (`ci/steps/loom`). `tests/cost.rs` prints the cost.
 //!
 //! # Where it waits more than it must
 //! A wait can be added although the program had ordered the two operations:

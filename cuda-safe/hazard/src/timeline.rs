@@ -10,7 +10,7 @@ use crate::device::{DeviceTimelines, Kind};
 use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicBool, AtomicU32, AtomicU64, Mutex};
-// Loom checks what the locks guard here. `tests/loom/lock.rs` checks how they are made.
+// Loom checks what the locks guard here. `tests/interleavings/lock.rs` checks how they are made.
 #[cfg(loom)]
 use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
 

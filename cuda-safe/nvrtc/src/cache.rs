@@ -1,8 +1,8 @@
 //! Results on disk.
 //!
 //! A file's name is the SHA-256 of all that the result depends on: the source with its headers and names, the
-//! options, NVRTC's version, the format of the file, and the cache's key. Its first bytes are the SHA-256 of the
-//! rest. A file that is damaged or cut short is compiled again.
+//! options, NVRTC's version, the format of the file, and the cache's key. Its first bytes are the SHA-256 of
+//! the rest. A file that is damaged or cut short is compiled again.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::compile::Compiled;
+use crate::compiled::Compiled;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Options;
 use crate::source::Source;
@@ -53,8 +53,8 @@ impl Cache {
     }
 
     /// Adds a text that stands for what the cache does not see: the files that sources include, such as
-    /// `cutlass 4.2`. Without a key, only results that depend on no files are cached. With another key, nothing
-    /// of before is found.
+    /// `cutlass 4.2`. Without a key, only results that depend on no files are cached. With another key,
+    /// nothing of before is found.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());

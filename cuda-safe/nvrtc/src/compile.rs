@@ -1,4 +1,4 @@
-//! The compiler, and what it makes.
+//! The compiler.
 #![expect(unsafe_code, reason = "calls NVRTC")]
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
@@ -8,6 +8,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use crate::cache::Cache;
+use crate::compiled::Compiled;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::Options;
 use crate::raw::{self, Functions, Program, Status};
@@ -18,52 +19,6 @@ use crate::source::Source;
 pub struct Nvrtc {
     functions: Functions,
     version: (u32, u32),
-}
-
-/// What a source was compiled to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiled {
-    pub(crate) ptx: String,
-    pub(crate) log: String,
-    /// The expressions, and their names in PTX.
-    pub(crate) names: Vec<(String, String)>,
-    pub(crate) is_cached: bool,
-}
-
-impl Compiled {
-    /// Returns the PTX.
-    #[doc(alias = "nvrtcGetPTX")]
-    #[must_use]
-    pub fn ptx(&self) -> &str {
-        &self.ptx
-    }
-
-    /// Returns NVRTC's warnings. The text may be empty.
-    #[doc(alias = "nvrtcGetProgramLog")]
-    #[must_use]
-    pub fn log(&self) -> &str {
-        &self.log
-    }
-
-    /// Returns the name in PTX of what [`Source::name`] named.
-    ///
-    /// # Errors
-    /// `Refused` if the source did not name it.
-    #[doc(alias = "nvrtcGetLoweredName")]
-    #[track_caller]
-    pub fn lowered(&self, expression: &str) -> Result<&str> {
-        let found = self.names.iter().find(|(own, _)| own == expression);
-        found.map(|(_, name)| name.as_str()).ok_or_else(|| {
-            let why = format!("the source was compiled without Source::name({expression:?})");
-            Error::new(ErrorKind::Refused(why))
-        })
-    }
-
-    /// Returns whether it comes from a cache, so that nothing was compiled.
-    #[must_use]
-    pub fn is_cached(&self) -> bool {
-        self.is_cached
-    }
 }
 
 impl Nvrtc {

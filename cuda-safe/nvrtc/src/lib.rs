@@ -29,33 +29,33 @@
 //! let compiled = Nvrtc::get()?.compile_cached(&source, &options, &Cache::of_user()?)?;
 //!
 //! let library = Library::from_ptx(compiled.ptx())?;
-//! // SAFETY: the parameters are those of the source.
-//! let scale = unsafe { library.kernel::<(*mut f32, f32, u32)>(compiled.lowered("scale<float>")?) }?;
+//! let scale = library.checked_kernel::<(*mut f32, f32, u32)>(compiled.lowered("scale<float>")?)?;
 //! let mut data = DeviceBuffer::from_slice(&[1.0_f32; 1000])?;
-//! // SAFETY: the buffer has as many elements.
-//! unsafe { launch!(scale<<<4, 256, 0, &Stream::new()?>>>(&mut data, 2.0, 1000)) }?;
+//! launch!(scale<<<4, 256, 0, &Stream::new()?>>>(&mut data, 2.0, 1000))?; // proven from the PTX
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # Which library
-//! The folder `lib64` or `lib` of `NVRTC_PATH` if that is set, and no other place. Otherwise `libnvrtc.so.13`,
-//! then `libnvrtc.so.12`, each first where the loader looks, then in the toolkits of `CUDA_PATH`, `CUDA_HOME`,
-//! `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `/usr/local/cuda` and `/opt/cuda`. A driver accepts PTX of its own
-//! version of CUDA and of older ones: name an older NVRTC for an older driver.
+//! The folder `lib64` or `lib` of `NVRTC_PATH` if that is set, and no other place. Otherwise
+//! `libnvrtc.so.13`, then `libnvrtc.so.12`, each first where the loader looks, then in the toolkits of
+//! `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `/usr/local/cuda` and `/opt/cuda`. A
+//! driver accepts PTX of its own version of CUDA and of older ones: name an older NVRTC for an older driver.
 
 // The unit tests.
 // Not under sanitizers: they use no GPU.
 
 mod cache;
 mod compile;
+mod compiled;
 mod error;
 mod options;
 mod raw;
 mod source;
 
 pub use cache::Cache;
-pub use compile::{Compiled, Nvrtc};
+pub use compile::Nvrtc;
+pub use compiled::Compiled;
 pub use error::{Error, ErrorKind, Result};
 pub use options::{Options, Standard};
 pub use source::Source;

@@ -90,9 +90,9 @@ pub(crate) fn find() -> Result<Functions, String> {
         }
     }
     Err(format!(
-        "no libnvrtc was found. Looked at: {}. Install NVRTC of CUDA 13 or 12 (NVIDIA's package cuda-nvrtc-13-0 or \
-         newer, or its Python wheel nvidia-cuda-nvrtc), and have its folder in LD_LIBRARY_PATH, its toolkit in \
-         CUDA_PATH, or the folder above its `lib` in NVRTC_PATH",
+        "no libnvrtc was found. Looked at: {}. Install NVRTC of CUDA 13 or 12 (NVIDIA's package \
+         cuda-nvrtc-13-0 or newer, or its Python wheel nvidia-cuda-nvrtc), and have its folder in \
+         LD_LIBRARY_PATH, its toolkit in CUDA_PATH, or the folder above its `lib` in NVRTC_PATH",
         looked_at.join("; ")
     ))
 }
@@ -111,8 +111,8 @@ pub(crate) unsafe fn open(file: &OsStr) -> Result<Functions, String> {
     Ok(functions)
 }
 
-/// Loads the library that NVRTC loads by its name at the first compilation, from the folder of NVRTC: the loader
-/// may not search there.
+/// Loads the library that NVRTC loads by its name at the first compilation, from the folder of NVRTC: the
+/// loader may not search there.
 fn load_builtins(functions: &Functions, file: &OsStr) {
     let (mut major, mut minor) = (0, 0);
     // SAFETY: the pointers are to live integers.

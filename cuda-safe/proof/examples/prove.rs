@@ -1,5 +1,5 @@
 //! Proves the launches of a list: `prove LIST FOLDER`. A line begins with the PTX file, in the folder, and
-//! goes on as `tests/common/spec.rs` says.
+//! goes on as `tests/kernels/spec.rs` says.
 
 #![allow(
     clippy::expect_used,
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use cuda_proof::{Memory, Verdict, kernels, prove};
 
-#[path = "../tests/common/spec.rs"]
+#[path = "../tests/kernels/spec.rs"]
 mod spec;
 
 fn main() {

@@ -9,11 +9,11 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::analysis::{Analysis, Doubt};
 use crate::form::{Form, Symbol, gcd};
-use crate::graph::{Graph, Loop};
-use crate::slice::{Op, Origin};
+use crate::slice::{Graph, Loop, Op, Origin, Step};
 use crate::state::{State, Test, Value, range_of};
-use crate::step::{Analysis, Doubt, signed};
+use crate::step::signed;
 
 /// Rounds that are gone through one by one.
 const MOST_ROUNDS: usize = 40;
@@ -54,9 +54,9 @@ pub(crate) struct Walk<'w, 'a> {
     depth: u32,
     /// The tests at branches, for guesses of invariants.
     tests: Vec<Rc<Test>>,
-    /// Whether states met that differ in a flag or in what an address counts from, which a thorough try keeps
-    /// apart.
-    pub(crate) met: bool,
+    /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what
+    /// an address counts from, or floating-point numbers are compared.
+    pub(crate) has_other_way: bool,
 }
 
 /// Returns the state at each of the blocks.
@@ -94,7 +94,8 @@ struct Changed {
 impl<'w, 'a> Walk<'w, 'a> {
     pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph) -> Self {
         let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
-        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, met: false }
+        let has_other_way = analysis.kernel.steps.iter().any(Step::compares_floats);
+        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, has_other_way }
     }
 
     /// Goes through the whole kernel.
@@ -110,10 +111,13 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn spend(&self) -> Result<(), GaveUp> {
-        if self.analysis.doubt.is_some() || self.analysis.is_beyond {
+        if self.analysis.doubt.is_some() || self.analysis.beyond.is_some() {
             return Err(GaveUp::Refused);
         }
-        if self.analysis.spent() > self.analysis.limit { Err(GaveUp::Budget) } else { Ok(()) }
+        // A part of the work is left for the other way.
+        let is_part = self.analysis.is_thorough && self.has_other_way;
+        let limit = if is_part { self.analysis.limit / 3 } else { self.analysis.limit };
+        if self.analysis.spent() > limit { Err(GaveUp::Budget) } else { Ok(()) }
     }
 
     /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the ways back to
@@ -185,7 +189,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         let mut groups: Vec<State> = Vec::new();
         for state in states {
             let near = groups.iter().position(|group| !self.differ(group, &state, block));
-            self.met |= near.is_none() && !groups.is_empty();
+            self.has_other_way |= near.is_none() && !groups.is_empty();
             let joins = if self.analysis.is_thorough && groups.len() < MOST_APART {
                 near
             } else {
@@ -261,10 +265,10 @@ impl<'w, 'a> Walk<'w, 'a> {
                 return Ok(());
             }
             // A pointer that is chosen: one case after the other.
-            if let Some((test, pointers)) = self.analysis.chosen_pointers(&state, step) {
-                self.met = true;
+            if let Some((test, on, off)) = self.analysis.chosen_pointers(&state, step) {
+                self.has_other_way = true;
                 if self.analysis.is_thorough && splits > 0 {
-                    for (outcome, pointer) in [(true, pointers.0), (false, pointers.1)] {
+                    for (outcome, pointer) in [(true, on), (false, off)] {
                         let mut case = state.clone();
                         if self.analysis.refine(&mut case, &test, outcome) {
                             self.analysis.set(&mut case, step.to[0], Value::Number(pointer));
@@ -804,8 +808,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         one.change = Change::Range(from, 1, None);
     }
 
-    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need the
-    /// names of the arguments.
+    /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need
+    /// the names of the arguments.
     pub(crate) fn doubt(&self, why: GaveUp) -> Option<Doubt> {
         let kernel = self.analysis.kernel;
         let (step, reason) = match why {

@@ -75,10 +75,14 @@
 //!    form fits the type. Otherwise the reading is the form minus an unknown multiple of `2^w`, within the
 //!    type's range.
 //! 2. **Facts.** A branch, a predicate, `selp`, `min` and `max` add linear facts about symbols. A bound of a
-//!    form combines facts with positive factors, so each bound follows from them. Symbols are never used
-//!    again for another value: a fact never goes out of date. Facts that are kept where two ways meet hold on
-//!    both.
-//!    A test of tests is looked into as far as the budget goes, and 32 deep.
+//!    form combines facts with positive factors, so each bound follows from them. The range of one symbol
+//!    in a fact follows from the ranges of the others, rounded to whole numbers, and so does that of a
+//!    quotient from a bound of what is divided. Symbols are never used again for another value: a fact
+//!    never goes out of date. Facts that are kept where two ways meet hold on both. A value that is one of
+//!    two with a constant difference is the first plus a symbol of 0 or 1. A line through the bounds of a
+//!    form in the two cases bounds the form for both values of this symbol. States that differ in a flag or
+//!    in a pointer do not meet, as far as the budget goes: each goes on by itself, and the accesses of all
+//!    of them count. A test of tests is looked into as far as the budget goes, and 32 deep.
 //! 3. **Loops.** What is claimed of a loop's header holds before the loop, and at each way back it is
 //!    verified under the claim itself: induction. The accesses that count are those of the pass in which
 //!    everything was verified. Loops whose rounds decide by themselves are gone through round by round.
@@ -86,6 +90,8 @@
 //!    range gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers,
 //!    or of another state space than the instruction's is refused, and so is one in a register that has not
 //!    all of its bits. A branch by a table stays within the table. The handle of a texture is a parameter.
+//!    An access that begins before its pointer, or ends behind its object, refuses at once: no memory
+//!    suffices.
 //! 5. **Loaded values.** Every load gives any value. A value that was loaded is the same wherever it is used,
 //!    so a guard holds for it, and for nothing that is loaded later. Three kinds of values may differ at each
 //!    use, and no guard helps them: those of `ld.global.nc` and `ldu` if the kernel writes that memory, of
@@ -93,10 +99,17 @@
 //!    arrays, which may be unwritten. A variable of the program may be an argument's memory, too. Registers
 //!    of a function have no value when it is called, and neither have its results. What is computed from such
 //!    values is such a value. No store is forwarded to a load.
-//! 6. **The rest refuses.** An instruction, a modifier of an access, a directive or a form that is not listed
+//! 6. **Floating-point numbers.** Their bits are numbers like others. Positive floats are in the order of
+//!    their bits, and those of a NaN are above infinity's. So `ge`, `gt`, `eq` with a positive normal
+//!    constant hold exactly if the bits are in a range up to infinity, and `ltu`, `leu`, `neu` if they are
+//!    not. Nothing is known of other comparisons: a NaN, a negative number or a zero of either sign passes
+//!    them. `abs` clears the sign, but makes any NaN of a NaN: its result counts only if the function does
+//!    nothing with it but compare and compute floats.
+//! 7. **The rest refuses.** An instruction, a modifier of an access, a directive or a form that is not listed
 //!    is refused where it is reached: indirect and recursive calls, weak functions, the device's heap,
 //!    `printf`, shared memory of other blocks, tensor maps, asynchronous bulk copies, aliases, irreducible
-//!    loops. So does a proof that takes more work than [`BUDGET`].
+//!    loops. So is a text whose header changes what instructions mean (32-bit addresses, `map_f64_to_f32`, a
+//!    version before 6.0), a `.pragma` but `nounroll`, and a proof that takes more work than [`BUDGET`].
 //!
 //! # From PTX to machine code
 //! What runs is machine code. The claim about PTX carries over to it as far as these hold:
@@ -114,9 +127,9 @@
 //!
 //! # What is not proven
 //! An index that comes from memory without a guard; a loop whose bound needs a relation between two changing
-//! registers (a binary search); a flag that carries a guard across a join; the grid barrier of cooperative
-//! groups; the slow path of `sin` and `cos`, whose index comes from a float's exponent. The words of the
-//! refusal say what to write: `if (i < n)` before a gather makes it provable.
+//! registers (a binary search); a flag that carries a guard from one round of a loop to the next; the grid
+//! barrier of cooperative groups; an index from `pow`. The words of the refusal say what to write:
+//! `if (i < n)` before a gather makes it provable.
 //!
 //! # How it is tested
 //! An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under random
@@ -135,26 +148,31 @@
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |
 //! | `state.rs` | symbols, facts, bounds, readings, quotients |
-//! | `step.rs` | what each step does to a state, and its access |
+//! | `analysis.rs` | the launch while it is gone through, and the values of operands |
+//! | `step.rs` | what each step does to a state |
+//! | `refine.rs` | predicates, and what is known where a test has an outcome |
+//! | `access.rs` | the bytes of each access |
 //! | `graph.rs` | blocks, loops, and which registers matter where |
 //! | `flow.rs` | branches, places where ways meet, loops |
 //! | `verdict.rs` | needs, checks, and the words of refusals |
 //! | `tests` | an interpreter of PTX, and the arithmetic against direct evaluation |
 
+mod access;
+mod analysis;
 mod flow;
 mod form;
 mod graph;
 mod launch;
 mod lower;
 mod ptx;
+mod refine;
 mod slice;
 mod state;
 mod step;
 mod verdict;
 
 pub use launch::{Argument, Launch};
-pub use lower::{SyntaxError, kernels};
-pub use ptx::architecture;
+pub use lower::{SyntaxError, architecture, kernels};
 pub use slice::{Kernel, NotASlice, Parameter};
 pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
 

@@ -33,6 +33,10 @@ pub(crate) struct Module<'a> {
     pub(crate) files: BTreeMap<u32, &'a str>,
     /// Whether a name may stand for another function or variable (`.alias`).
     pub(crate) has_aliases: bool,
+    /// The architecture that the text is for: 90 for `sm_90` and for `sm_90a`.
+    pub(crate) architecture: Option<i32>,
+    /// Whether addresses have 64 bits.
+    pub(crate) is_64_bit: bool,
 }
 
 /// A variable or parameter.
@@ -130,13 +134,16 @@ pub(crate) fn parse(text: &str) -> Result<Module<'_>, SyntaxError> {
     Reader { tokens: tokens(text)?, at: 0, depth: 0 }.module()
 }
 
-/// Returns the number of the architecture that a PTX text is for: 90 for `sm_90` and for `sm_90a`.
-#[must_use]
-pub fn architecture(text: &str) -> Option<i32> {
-    let (_, rest) = text.lines().find_map(|line| line.trim_start().split_once(".target"))?;
-    let digits = rest.trim_start().strip_prefix("sm_")?;
-    let end = digits.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(digits.len());
-    digits.get(..end)?.parse().ok()
+/// Returns the architecture of a target: 90 of `sm_90`, `sm_90a` and `sm_90f`.
+fn architecture(target: &str) -> Option<i32> {
+    let number = target.strip_prefix("sm_")?;
+    number.strip_suffix(['a', 'f']).unwrap_or(number).parse().ok()
+}
+
+/// Returns whether a text of this version of PTX has the memory model on which proofs rest, and no forms of
+/// older versions.
+fn has_memory_model(version: &str) -> bool {
+    version.split_once('.').and_then(|(major, _)| major.parse().ok()).is_some_and(|major: u32| major >= 6)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -307,6 +314,9 @@ impl<'a> Reader<'a> {
         while self.peek() != Token::End {
             self.item(&mut module)?;
         }
+        if module.architecture.is_none() || !module.is_64_bit {
+            return self.expected("`.target` and `.address_size 64` before this");
+        }
         Ok(module)
     }
 
@@ -322,14 +332,25 @@ impl<'a> Reader<'a> {
                 ".extern" => is_extern = true,
                 ".weak" | ".common" => is_weak = true,
                 ".attribute" => self.skip_group()?,
-                ".version" | ".address_size" => {
-                    self.word()?;
+                ".version" => {
+                    let version = self.word()?;
+                    return if has_memory_model(version) {
+                        Ok(())
+                    } else {
+                        self.expected("version 6.0 or later")
+                    };
+                }
+                ".address_size" => {
+                    module.is_64_bit = self.integer()? == 64;
                     return Ok(());
                 }
-                ".target" => {
-                    self.word()?;
+                // Other words change what instructions mean: `map_f64_to_f32`, `texmode_independent`.
+                ".target" if module.architecture.is_none() => {
+                    module.architecture = architecture(self.word()?);
                     while self.eat(',') {
-                        self.word()?;
+                        if self.word()? != "debug" {
+                            return self.expected("`debug` before this");
+                        }
                     }
                     return Ok(());
                 }
@@ -476,14 +497,28 @@ impl<'a> Reader<'a> {
         let results = if is_entry { Vec::new() } else { self.parameters()? };
         let name = self.name()?;
         let parameters = self.parameters()?;
-        // Directives such as `.maxntid 256, 1, 1`.
+        let mut returns = true;
         loop {
             match self.peek() {
-                Token::Sign('{') => break,
+                Token::Sign('{') if returns => break,
                 Token::Sign(';') => return Ok(None),
-                Token::Sign('(') => self.skip_group()?,
-                Token::Word(_) | Token::Sign(',') | Token::Text(_) => drop(self.take()),
-                _ => return self.expected("'{'"),
+                Token::Sign(',') => drop(self.take()),
+                Token::Word(
+                    ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm" | ".maxnreg"
+                    | ".local_maxnreg" | ".explicitcluster" | ".reqnctapercluster" | ".maxclusterrank"
+                    | ".blocksareclusters",
+                ) => drop(self.take()),
+                Token::Word(word) if number(word).is_some() => drop(self.take()),
+                // Of functions that are defined elsewhere. A body could return all the same.
+                Token::Word(".noreturn") => {
+                    self.at += 1;
+                    returns = false;
+                }
+                Token::Word(".attribute") => {
+                    self.at += 1;
+                    self.skip_group()?;
+                }
+                _ => return self.expected("the body of a function that returns"),
             }
         }
         let body = self.body()?;
@@ -537,11 +572,15 @@ impl<'a> Reader<'a> {
                     list.push(Statement::Location(file, line));
                 }
                 Token::Word(".pragma") => {
-                    while !self.eat(';') {
-                        if self.take() == Token::End {
-                            return self.expected("';'");
-                        }
+                    let line = self.line();
+                    self.at += 1;
+                    // Others, such as `used_bytes_mask`, change what the next instruction does.
+                    if self.take() != Token::Text("nounroll") {
+                        let words = vec!["pragma"];
+                        let unknown = Instruction { guard: None, words, operands: Vec::new(), line };
+                        list.push(Statement::Instruction(unknown));
                     }
+                    self.expect(';')?;
                 }
                 Token::Word(".reg") => {
                     self.at += 1;

@@ -135,6 +135,9 @@ impl State {
     }
 }
 
+/// Upper bounds of terms.
+type Bounds = SmallVec<[(Terms, Option<i128>); 1]>;
+
 /// A hash of numbers that the analysis makes itself: nobody chooses them to collide.
 #[derive(Clone, Debug, Default)]
 struct Mix(u64);
@@ -161,8 +164,8 @@ impl Hasher for Mix {
     }
 
     fn write_i128(&mut self, value: i128) {
-        // Numbers of more bits are few.
-        self.write_u64(value as u64);
+        // Longer numbers are few.
+        self.write_u64(u64::try_from(value & i128::from(u64::MAX)).unwrap_or(0));
     }
 
     fn finish(&self) -> u64 {
@@ -175,7 +178,7 @@ pub(crate) struct Symbols {
     known: Vec<Known>,
     floors: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
     /// Upper bounds of terms, by the number of the state, the depth of the search, and a hash of the terms.
-    bounds: HashMap<(u64, u32, u64), SmallVec<[(Terms, Option<i128>); 1]>, BuildHasherDefault<Mix>>,
+    bounds: HashMap<(u64, u32, u64), Bounds, BuildHasherDefault<Mix>>,
     /// The last number of a state.
     states: u64,
     /// How many bounds were computed.
@@ -311,8 +314,8 @@ impl Symbols {
         })
     }
 
-    /// Returns the largest value of `a * x + b * y` by the ranges alone, or `None` if it is too large or the sum
-    /// has more than two terms more than `x`.
+    /// Returns the largest value of `a * x + b * y` by the ranges alone, or `None` if it is too large or
+    /// the sum has more than two terms more than `x`.
     fn sum_by_ranges(&self, state: &State, (x, a): (&Terms, i128), (y, b): (&Terms, i128)) -> Option<i128> {
         let (mut sum, mut left) = (0_i128, x.len() + 2);
         merge(x, a, y, b, |symbol, factor| {
@@ -561,8 +564,8 @@ impl Symbols {
         })
     }
 
-    /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the sum of
-    /// the facts is. Returns whether the facts can hold.
+    /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the
+    /// sum of the facts is. Returns whether the facts can hold.
     fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         let facts = Rc::clone(&state.facts);
         facts.iter().filter(|fact| fact.is_definition && fact.terms.len() == terms.len() + 1).all(|fact| {
@@ -575,8 +578,8 @@ impl Symbols {
         })
     }
 
-    /// Limits what stands with a symbol in a fact by the new range of the symbol. Returns whether the facts can
-    /// hold.
+    /// Limits what stands with a symbol in a fact by the new range of the symbol. Returns whether the facts
+    /// can hold.
     fn narrow_all(&mut self, state: &mut State, symbol: Symbol) -> bool {
         let own = signs(&SmallVec::from_slice(&[(symbol, 1), (symbol, -1)]));
         let facts = Rc::clone(&state.facts);
@@ -638,8 +641,8 @@ impl Symbols {
         self.quotient(state, &whole, (&key, outer.as_ref()), symbol)
     }
 
-    /// Returns a form and the quotient that a symbol is, with what is known of it: of the form that it was made
-    /// of, and of the quotient that was divided again.
+    /// Returns a form and the quotient that a symbol is, with what is known of it: of the form that it was
+    /// made of, and of the quotient that was divided again.
     fn quotient(
         &mut self,
         state: &mut State,

@@ -1,315 +1,19 @@
 //! What one step of a kernel does to a state.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::form::{Form, Symbol, gcd, remainder};
-use crate::launch::Launch;
-use crate::slice::{Kernel, Loaded, Op, Operand, Origin, Space, Special, Step};
-use crate::state::{Base, State, Symbols, Test, Value, range_of};
+use crate::analysis::{Analysis, Doubt};
+use crate::form::{Form, gcd};
+use crate::refine::not;
+use crate::slice::{Op, Operand, Origin, Space, Step};
+use crate::state::{Base, State, Test, Value, range_of};
 
-/// An access of the kernel: bytes from `low` to before `high` of what the address counts from.
-#[derive(Clone, Debug)]
-pub(crate) struct Access {
-    /// File and line.
-    pub(crate) at: (u32, u32),
-    pub(crate) base: Base,
-    pub(crate) low: i128,
-    pub(crate) high: i128,
-    pub(crate) align: u32,
-    pub(crate) reads: bool,
-    pub(crate) writes: bool,
-    pub(crate) origin: (Origin, (u32, u32)),
-}
+/// Comparisons of a test from which the value that it chooses gets bounds.
+const MOST_COMPARED: u32 = 6;
+/// A test, and the values where it holds and where it does not.
+pub(crate) type Chosen = (Rc<Test>, Rc<Form>, Rc<Form>);
 
-/// A reason, and where the index of an access comes from.
-type Why = (String, (Origin, (u32, u32)));
-
-/// Why nothing can be proven.
-#[derive(Clone, Debug)]
-pub(crate) struct Doubt {
-    pub(crate) at: (u32, u32),
-    pub(crate) reason: String,
-    pub(crate) origin: (Origin, (u32, u32)),
-}
-
-pub(crate) struct Analysis<'a> {
-    pub(crate) kernel: &'a Kernel,
-    pub(crate) launch: &'a Launch<'a>,
-    pub(crate) symbols: Symbols,
-    bases: BTreeMap<Base, Symbol>,
-    specials: Vec<(Special, Symbol)>,
-    log: Vec<Access>,
-    /// The bytes of all accesses in the log, by what they count from, and whether they read and write.
-    reached: BTreeMap<(Base, bool, bool), (i128, i128)>,
-    /// Whether accesses enter the log. Passes that look for a loop's invariants do not record.
-    pub(crate) is_recording: bool,
-    /// What is written, with the size of the elements. Loads of other sizes may be repeated.
-    pub(crate) written: BTreeSet<(Base, u32)>,
-    /// What weak loads, and loads of the read-only path, read, with the size of the elements.
-    pub(crate) loaded: BTreeSet<(Base, u32, bool)>,
-    /// Memory of which a loaded value is not stable: it is written as well.
-    pub(crate) unstable: BTreeSet<(Base, bool)>,
-    pub(crate) steps: u64,
-    /// The work that may be spent.
-    pub(crate) limit: u64,
-    /// Whether this try takes more work: it keeps states apart, and compares floating-point numbers.
-    pub(crate) is_thorough: bool,
-    /// Whether an access is outside of all memory that there may be.
-    pub(crate) is_beyond: bool,
-    /// Why the launch is refused: nothing that comes after it changes the verdict.
-    pub(crate) doubt: Option<Doubt>,
-}
-
-/// Offsets that no memory has: an index without a bound.
-pub(crate) const FARTHEST: i128 = 1 << 44;
-/// Tests within tests: of deeper ones nothing is known.
-const DEEPEST: u8 = 32;
-/// Addresses of a device are below this.
-const ADDRESSES: i128 = 1 << 57;
-
-impl<'a> Analysis<'a> {
-    pub(crate) fn new(kernel: &'a Kernel, launch: &'a Launch<'a>, limit: u64) -> Self {
-        Self {
-            limit,
-            kernel,
-            launch,
-            symbols: Symbols::default(),
-            bases: BTreeMap::new(),
-            specials: Vec::new(),
-            log: Vec::new(),
-            reached: BTreeMap::new(),
-            is_recording: true,
-            written: BTreeSet::new(),
-            loaded: BTreeSet::new(),
-            unstable: BTreeSet::new(),
-            steps: 0,
-            is_thorough: false,
-            is_beyond: false,
-            doubt: None,
-        }
-    }
-
-    /// Returns the work that is spent.
-    pub(crate) fn spent(&self) -> u64 {
-        self.symbols.work + 4 * self.steps
-    }
-
-    pub(crate) fn bits(&self, register: u32) -> u8 {
-        self.kernel.registers.get(register as usize).copied().unwrap_or(1)
-    }
-
-    /// Returns the address of a base.
-    fn base(&mut self, base: Base) -> Form {
-        let space = match base {
-            Base::Object(object) => self.kernel.objects[object as usize].space,
-            Base::Parameter(..) | Base::Generic(_) => Space::Global,
-        };
-        let high = match space {
-            Space::Shared => 1 << 24,
-            Space::Local => 1 << 31,
-            Space::Param => 1 << 16,
-            _ => ADDRESSES,
-        };
-        let symbols = &mut self.symbols;
-        Form::symbol(*self.bases.entry(base).or_insert_with(|| symbols.new_base(base, 0, high)))
-    }
-
-    fn special(&mut self, special: Special) -> Form {
-        let Launch { grid, block, cluster, shared, .. } = *self.launch;
-        let at = usize::from(special.0 % 3);
-        let (count, is_place) = match special.0 / 3 {
-            0 => (block[at].max(1), true),
-            1 => (block[at].max(1), false),
-            2 => (grid[at].max(1), true),
-            3 => (grid[at].max(1), false),
-            4 => (cluster[at].max(1), true),
-            5 => (cluster[at].max(1), false),
-            _ if special == Special::LANE => (32, true),
-            _ => (shared, false),
-        };
-        let below = i128::from(count);
-        if !is_place {
-            return Form::constant(below);
-        }
-        if below == 1 {
-            return Form::constant(0);
-        }
-        if let Some((_, symbol)) = self.specials.iter().find(|(own, _)| *own == special) {
-            return Form::symbol(*symbol);
-        }
-        let symbol = self.symbols.new_symbol(0, below - 1, Origin::Exact, (0, 0));
-        self.specials.push((special, symbol));
-        Form::symbol(symbol)
-    }
-
-    /// Returns the object that stands for the address of one: all arrays of dynamic shared memory are one.
-    fn object(&self, object: u32) -> u32 {
-        let objects = &self.kernel.objects;
-        if objects[object as usize].bytes.is_some() {
-            return object;
-        }
-        let first = objects.iter().position(|it| it.bytes.is_none());
-        first.and_then(|it| u32::try_from(it).ok()).unwrap_or(object)
-    }
-
-    fn number(&mut self, state: &State, operand: Operand, at: (u32, u32)) -> Rc<Form> {
-        match operand {
-            Operand::Register(register) => match state.registers.get(register as usize) {
-                Some(Value::Number(form)) => self.symbols.used(form),
-                _ => {
-                    let (low, high) = range_of(self.bits(register), true);
-                    Rc::new(self.symbols.unstable(low, high, Origin::Unwritten, at))
-                }
-            },
-            Operand::Number(value) => Rc::new(Form::constant(i128::from(value))),
-            Operand::Object(object) => {
-                let object = self.object(object);
-                Rc::new(self.base(Base::Object(object)))
-            }
-            Operand::Special(special) => Rc::new(self.special(special)),
-            Operand::Negated(_) => Rc::new(self.symbols.unstable(0, 1, Origin::Unwritten, at)),
-        }
-    }
-
-    pub(crate) fn test(&self, state: &State, operand: Operand) -> Rc<Test> {
-        let of = |register: u32| match state.registers.get(register as usize) {
-            Some(Value::Test(test)) => Rc::clone(test),
-            _ => Rc::new(Test::Unknown),
-        };
-        match operand {
-            Operand::Register(register) => of(register),
-            Operand::Negated(register) => not(&of(register)),
-            Operand::Number(value) => Rc::new(Test::Is(value != 0)),
-            _ => Rc::new(Test::Unknown),
-        }
-    }
-
-    pub(crate) fn set(&self, state: &mut State, register: u32, value: Value) {
-        if let Some(own) = state.registers.get_mut(register as usize) {
-            *own = value;
-        }
-    }
-
-    /// Adds to the state that a test has an outcome. Returns whether it can have it.
-    pub(crate) fn refine(&mut self, state: &mut State, test: &Test, outcome: bool) -> bool {
-        self.symbols.work += 1;
-        match test {
-            // Tests of the same tests are as many as the power of their depth.
-            _ if self.symbols.work > self.limit => true,
-            Test::Unknown => true,
-            Test::Is(value) => *value == outcome,
-            Test::Not(inner) => self.refine(state, inner, !outcome),
-            Test::And(one, other, _) if outcome => {
-                self.refine(state, one, true) && self.refine(state, other, true)
-            }
-            Test::And(one, other, _) => {
-                let (mut first, mut second) = (state.case(), state.case());
-                let facts =
-                    match (self.refine(&mut first, one, outcome), self.refine(&mut second, other, outcome)) {
-                        (true, true) => self.symbols.common_facts(&first, &second),
-                        (true, false) => first,
-                        (false, true) => second,
-                        (false, false) => return false,
-                    };
-                state.set_facts(facts);
-                true
-            }
-            Test::Compare { op, bits, is_signed, a, b } => {
-                let op = match (op, outcome) {
-                    (op, true) => *op,
-                    (Op::Eq, _) => Op::Ne,
-                    (Op::Ne, _) => Op::Eq,
-                    (Op::Lt, _) => Op::Ge,
-                    (Op::Le, _) => Op::Gt,
-                    (Op::Gt, _) => Op::Le,
-                    (_, _) => Op::Lt,
-                };
-                self.compare(state, op, (*bits, *is_signed), a, b)
-            }
-        }
-    }
-
-    fn compare(
-        &mut self,
-        state: &mut State,
-        op: Op,
-        (bits, is_signed): (u8, bool),
-        a: &Form,
-        b: &Form,
-    ) -> bool {
-        let mut is_signed = is_signed;
-        if matches!(op, Op::Eq | Op::Ne) {
-            // Either reading will do: take one that keeps both forms.
-            let mut keeps = |is_signed: bool| {
-                let range = range_of(bits, is_signed);
-                [a, b].iter().all(|form| self.symbols.is_within(state, form, 2, range))
-            };
-            is_signed = keeps(true) || !keeps(false);
-        }
-        let a = self.symbols.reading(state, a, bits, is_signed);
-        let b = self.symbols.reading(state, b, bits, is_signed);
-        let (Some(over), Some(under)) = (a.plus(&b, -1), b.plus(&a, -1)) else { return true };
-        let symbols = &mut self.symbols;
-        match op {
-            Op::Lt => symbols.assume(state, &over, -1),
-            Op::Le => symbols.assume(state, &over, 0),
-            Op::Gt => symbols.assume(state, &under, -1),
-            Op::Ge => symbols.assume(state, &under, 0),
-            Op::Eq => {
-                let common = over.divisor();
-                let is_possible =
-                    if common == 0 { over.constant == 0 } else { remainder(over.constant, common) == 0 };
-                if symbols.is_unstable(&over) {
-                    return true;
-                }
-                let holds =
-                    is_possible && symbols.assume(state, &over, 0) && symbols.assume(state, &under, 0);
-                if holds {
-                    self.substitute(state, &over);
-                }
-                holds
-            }
-            _ => {
-                if let Some(value) = over.as_constant() {
-                    return value != 0;
-                }
-                let Some((low, high)) = symbols.range(state, &over, 2) else { return true };
-                let step = over.divisor().max(1);
-                match (low, high) {
-                    (0, 0) => symbols.is_unstable(&over),
-                    (0, _) if remainder(over.constant, step) == 0 => symbols.assume(state, &under, -step),
-                    (_, 0) if remainder(over.constant, step) == 0 => symbols.assume(state, &over, -step),
-                    _ => true,
-                }
-            }
-        }
-    }
-
-    /// Puts what is known to be zero to use: the registers get forms without the number of a loop's rounds.
-    /// Where the loop was passed by, nobody knows that number.
-    fn substitute(&self, state: &mut State, zero: &Form) {
-        let common = zero.divisor().max(1);
-        let zero = Form {
-            constant: zero.constant / common,
-            terms: zero.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect(),
-        };
-        let is_single =
-            |(symbol, factor): &&(Symbol, i128)| factor.abs() == 1 && self.symbols.counts_rounds(*symbol);
-        let Some((symbol, factor)) = zero.terms.iter().rev().find(is_single).copied() else { return };
-        let Some(equal) = zero.times(-factor).and_then(|it| it.plus(&Form::symbol(symbol), 1)) else {
-            return;
-        };
-        for value in &mut state.registers {
-            if let Value::Number(form) = value
-                && form.coefficient(symbol) != 0
-                && let Some(new) = form.replace(symbol, &equal)
-            {
-                *form = Rc::new(new);
-            }
-        }
-    }
-
+impl Analysis<'_> {
     /// Applies a step that is no branch.
     pub(crate) fn step(&mut self, state: &mut State, index: usize) {
         let kernel = self.kernel;
@@ -345,34 +49,6 @@ impl<'a> Analysis<'a> {
         self.set(state, to, value);
     }
 
-    fn predicate(&mut self, state: &mut State, step: &Step) -> Rc<Test> {
-        match (step.op, &step.from[..]) {
-            (Op::PredMov, [one]) => self.test(state, *one),
-            (Op::PredAnd, [one, other]) => and(&self.test(state, *one), &self.test(state, *other)),
-            (Op::PredOr, [one, other]) => {
-                let (one, other) = (not(&self.test(state, *one)), not(&self.test(state, *other)));
-                not(&and(&one, &other))
-            }
-            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, [a, b])
-                if self.is_thorough || !step.flag =>
-            {
-                let (a, b) = (self.number(state, *a, step.at), self.number(state, *b, step.at));
-                if self.symbols.is_unstable(&a) || self.symbols.is_unstable(&b) {
-                    return Rc::new(Test::Unknown);
-                }
-                // A test of the number that another test was made to.
-                if let (Op::Eq | Op::Ne, Some(value @ (0 | 1)), [(symbol, 1)], 0) =
-                    (step.op, b.as_constant(), &a.terms[..], a.constant)
-                    && let Some(test) = self.symbols.truth(*symbol)
-                {
-                    return if (step.op == Op::Eq) == (value == 1) { test } else { not(&test) };
-                }
-                Rc::new(Test::Compare { op: step.op, bits: step.bits, is_signed: step.is_signed, a, b })
-            }
-            _ => Rc::new(Test::Unknown),
-        }
-    }
-
     /// Returns the value that a step computes, or `None` if its form became too large.
     fn compute(&mut self, state: &mut State, step: &Step) -> Option<Form> {
         let (bits, is_signed, at) = (step.bits, step.is_signed, step.at);
@@ -404,9 +80,13 @@ impl<'a> Analysis<'a> {
                     && [a, b].iter().all(|it| matches!(it, 0 | 1))
                     && !matches!(*test, Test::Is(_))
                 {
-                    let symbol = self.symbols.new_symbol(0, 1, Origin::Exact, at);
-                    self.symbols.set_truth(symbol, if a == 1 { test } else { not(&test) });
-                    return Some(Form::symbol(symbol));
+                    let is_one = if a == 1 { test } else { not(&test) };
+                    let (zero, one) = (Form::constant(0), Form::constant(1));
+                    let value = self.choose(state, &not(&is_one), &zero, &one)?;
+                    if let [(symbol, 1)] = value.terms[..] {
+                        self.symbols.set_truth(symbol, is_one);
+                    }
+                    return Some(value);
                 }
                 return self.choose(state, &test, &a, &b);
             }
@@ -688,18 +368,52 @@ impl<'a> Analysis<'a> {
         let (mut one, mut other) = (state.case(), state.case());
         match (self.refine(&mut one, test, true), self.refine(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),
-            (true, true) => self.symbols.choice(state, (&one, a), (&other, b)),
+            (true, true) => match b.plus(a, -1).and_then(|it| it.as_constant()) {
+                Some(step) if !self.symbols.is_unstable(a) => {
+                    let case = self.case_of(state, test, (&one, &other));
+                    a.plus(&case, step)
+                }
+                _ => self.symbols.choice(state, (&one, a), (&other, b)),
+            },
             (true, false) => Some(a.clone()),
             _ => Some(b.clone()),
         }
     }
 
-    /// Returns the test and the values of a step that chooses between addresses that count from different things.
-    pub(crate) fn chosen_pointers(
-        &self,
-        state: &State,
-        step: &Step,
-    ) -> Option<(Rc<Test>, (Rc<Form>, Rc<Form>))> {
+    /// Makes a number that is 0 where a test holds and else 1, with what both cases know of the forms that
+    /// the test compares: each bound is a line through the bounds of the two cases.
+    fn case_of(&mut self, state: &mut State, test: &Test, (one, other): (&State, &State)) -> Form {
+        let case = self.symbols.fresh(0, 1, Origin::Exact, (0, 0));
+        let mut open = vec![test];
+        let mut left = MOST_COMPARED;
+        while let Some(test) = open.pop().filter(|_| left > 0) {
+            left -= 1;
+            match test {
+                Test::Not(inner) => open.push(inner),
+                Test::And(first, second, _) => open.extend([&**first, &**second]),
+                Test::Compare { a, b, .. } => {
+                    for sign in [1, -1] {
+                        let Some(form) = a.plus(b, -1).and_then(|it| it.times(sign)) else { continue };
+                        let (Some(in_one), Some(in_other)) =
+                            (self.symbols.high(one, &form, 1), self.symbols.high(other, &form, 1))
+                        else {
+                            continue;
+                        };
+                        let slope = in_one.checked_sub(in_other).filter(|it| *it != 0);
+                        if let Some(line) = slope.and_then(|slope| form.plus(&case, slope)) {
+                            self.symbols.assume(state, &line, in_one);
+                        }
+                    }
+                }
+                Test::Unknown | Test::Is(_) => {}
+            }
+        }
+        case
+    }
+
+    /// Returns the test and the values of a step that chooses between addresses that count from different
+    /// things.
+    pub(crate) fn chosen_pointers(&self, state: &State, step: &Step) -> Option<Chosen> {
         let (Op::Selp, None, [Operand::Register(a), Operand::Register(b), test]) =
             (step.op, step.guard, &step.from[..])
         else {
@@ -710,7 +424,7 @@ impl<'a> Analysis<'a> {
             _ => None,
         };
         let (a, b) = (number(a)?, number(b)?);
-        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), (a, b)))
+        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), a, b))
     }
 
     fn product(&mut self, state: &mut State, a: &Form, b: &Form) -> Option<Form> {
@@ -739,223 +453,6 @@ impl<'a> Analysis<'a> {
         let value = (u128::from_le_bytes(bytes) & u128::from(u64::MAX)).cast_signed();
         Some(Form::constant(if step.is_signed { signed(value, step.bits.min(64)) } else { value }))
     }
-
-    /// Refuses the launch, if this pass counts.
-    fn refuse(&mut self, doubt: Doubt) {
-        if self.is_recording {
-            self.doubt.get_or_insert(doubt);
-        }
-    }
-
-    /// Checks the operand of a texture, which must have its value here, or of a branch by a table.
-    fn operand(&mut self, state: &mut State, step: &Step) {
-        let Some(operand) = step.from.first() else { return };
-        let value = self.number(state, *operand, step.at);
-        let (is_right, reason) = if let (Op::Below, Some(Operand::Number(end))) = (step.op, step.from.get(1))
-        {
-            let value = self.symbols.reading(state, &value, 32, false);
-            let is_below = self.symbols.is_at_most(state, &value, 3, i128::from(*end) - 1);
-            (is_below, "a branch may go past the end of its table")
-        } else {
-            (!self.symbols.is_unstable(&value), "the handle of a texture or surface may not be set here")
-        };
-        if !is_right {
-            let origin = self.symbols.origin(&value);
-            self.refuse(Doubt { at: step.at, reason: reason.to_owned(), origin });
-        }
-    }
-
-    /// Returns the bytes of an object.
-    pub(crate) fn size(&self, object: u32) -> u64 {
-        self.kernel.objects[object as usize].bytes.unwrap_or(u64::from(self.launch.shared))
-    }
-
-    /// Enters an access, and sets the registers that a load writes.
-    fn access(&mut self, state: &mut State, index: usize) {
-        let step = &self.kernel.steps[index];
-        let Some((base, rest)) = step.from.split_first() else { return };
-        let base = self.number(state, *base, step.at);
-        let offset = match (step.op, rest) {
-            (Op::Matrix, [_, Operand::Number(offset), ..]) | (_, [Operand::Number(offset), ..]) => *offset,
-            _ => 0,
-        };
-        let address = base.add(i128::from(offset));
-        let found = address.as_ref().and_then(|address| self.split(address));
-        if self.is_recording {
-            let access = match (&address, &found) {
-                (Some(_), Some((base, offset))) => self.bytes(state, step, *base, offset),
-                (Some(address), None) => {
-                    let bases = address
-                        .terms
-                        .iter()
-                        .filter(|(symbol, _)| self.symbols.base(*symbol).is_some())
-                        .count();
-                    let reason = match (bases, self.symbols.origin(address)) {
-                        (0, (Origin::Memory | Origin::Atomic | Origin::Shuffle, _)) => {
-                            "the address comes from memory"
-                        }
-                        (0, _) => "the address is not computed from a parameter or a variable",
-                        _ => "the address is computed from several pointers",
-                    };
-                    Err((reason.to_owned(), self.symbols.origin(address)))
-                }
-                (None, _) => Err(("the address is too large".to_owned(), (Origin::Computed, step.at))),
-            };
-            match access {
-                Ok(access) => self.enter(access),
-                Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
-            }
-            if let Some((base, _)) = found {
-                let base = own_space(base);
-                let element = u32::from(step.bits) / 8;
-                if step.op != Op::Load && (step.op != Op::Matrix || step.flag) {
-                    self.written.insert((base, element));
-                }
-                if step.op == Op::Load && step.loaded != Loaded::Strong {
-                    self.loaded.insert((base, element, step.loaded == Loaded::ReadOnly));
-                }
-            }
-        }
-        let is_local = found.as_ref().is_none_or(|(base, _)| match base {
-            Base::Object(object) | Base::Generic(object) => {
-                self.kernel.objects[*object as usize].space == Space::Local
-            }
-            Base::Parameter(..) => false,
-        });
-        let is_stable = step.loaded == Loaded::Strong
-            || !is_local
-                && found.is_some_and(|(base, _)| {
-                    !self.unstable.contains(&(own_space(base), step.loaded == Loaded::ReadOnly))
-                });
-        let origin = if step.op == Op::Atomic { Origin::Atomic } else { Origin::Memory };
-        for to in &step.to {
-            // Without a sign, a value of fewer bits than the register is extended by zeros.
-            let (low, high) = range_of(step.bits, step.is_signed || self.bits(*to) == step.bits);
-            let form = if is_stable {
-                self.symbols.fresh(low, high, origin, step.at)
-            } else {
-                self.symbols.unstable(low, high, origin, step.at)
-            };
-            self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(Rc::new(form)) });
-        }
-    }
-
-    /// Returns the accesses that count.
-    pub(crate) fn accesses(&self) -> &[Access] {
-        &self.log
-    }
-
-    fn enter(&mut self, access: Access) {
-        self.is_beyond |= access.low < 0
-            || match access.base {
-                Base::Object(it) | Base::Generic(it) => access.high > i128::from(self.size(it)),
-                Base::Parameter(..) => access.high > FARTHEST,
-            };
-        let key = (access.base, access.reads, access.writes);
-        let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
-        (*low, *high) = (access.low.min(*low), access.high.max(*high));
-        self.log.push(access);
-    }
-
-    /// Forgets the accesses of a pass that does not count.
-    pub(crate) fn forget(&mut self, from: usize) {
-        if from < self.log.len() {
-            self.reached.clear();
-            let kept: Vec<Access> = self.log.drain(..).take(from).collect();
-            kept.into_iter().for_each(|access| self.enter(access));
-        }
-    }
-
-    /// Splits an address into the one thing that it counts from, and the rest.
-    fn split(&self, address: &Form) -> Option<(Base, Form)> {
-        let mut bases = address
-            .terms
-            .iter()
-            .filter_map(|(symbol, factor)| Some((*symbol, *factor, self.symbols.base(*symbol)?)));
-        let (symbol, factor, base) = bases.next()?;
-        if factor != 1 || bases.next().is_some() {
-            return None;
-        }
-        Some((base, address.replace(symbol, &Form::constant(0))?))
-    }
-
-    /// Returns the bytes of an access, or why they are not known.
-    fn bytes(&mut self, state: &mut State, step: &Step, base: Base, offset: &Form) -> Result<Access, Why> {
-        let origin = self.symbols.origin(offset);
-        let refused = |reason: &str| Err((reason.to_owned(), origin));
-        let object = |object: u32| self.kernel.objects[object as usize].space;
-        // 32 bits are a whole address of these spaces only.
-        let is_short = matches!(step.from.first(), Some(Operand::Register(it)) if self.bits(*it) < 64);
-        let is_small = |space: Space| matches!(space, Space::Shared | Space::Local | Space::Param);
-        if is_short && !matches!(base, Base::Object(it) if is_small(object(it))) {
-            return refused("the register has no whole address of this kind of memory");
-        }
-        let fits = match base {
-            Base::Parameter(..) => matches!(step.space, Space::Global | Space::Generic),
-            Base::Object(it) => match object(it) {
-                Space::Global => matches!(step.space, Space::Global | Space::Generic),
-                own => own == step.space,
-            },
-            Base::Generic(_) => step.space == Space::Generic,
-        };
-        if !fits {
-            return refused("the address is of another kind of memory than the instruction accesses");
-        }
-        if step.op == Op::Load && step.flag && !matches!(base, Base::Object(_)) {
-            return refused("an assertion prints a text that is not in the PTX");
-        }
-        let writes = step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag;
-        if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
-            && matches!(object(it), Space::Const | Space::Param)
-        {
-            return refused("constant memory is written");
-        }
-        let mut end = i128::from(step.size);
-        let mut align = step.size;
-        if step.op == Op::Matrix {
-            let [_, stride, _, Operand::Number(rows), Operand::Number(element)] = step.from[..] else {
-                return refused("a matrix of an unknown form");
-            };
-            let stride = self.number(state, stride, step.at);
-            let stride = self.symbols.reading(state, &stride, 32, false);
-            let unit = 16 / gcd(16, i128::from(element));
-            if remainder(stride.constant, unit) != 0 || remainder(stride.divisor(), unit) != 0 {
-                return refused("the stride of the matrix may be no multiple of 16 bytes");
-            }
-            let most =
-                self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
-            let Some(most) = most else { return refused("the stride of the matrix has no bound") };
-            end = end.saturating_add(most.saturating_mul(i128::from(rows) - 1));
-            align = 32;
-        }
-        if !align.is_power_of_two() {
-            return refused("an access of an odd size");
-        }
-        let unit = i128::from(align);
-        if offset.terms.iter().any(|(_, factor)| remainder(*factor, unit) != 0)
-            || remainder(offset.constant, unit) != 0
-        {
-            return refused(&format!("the address may be no multiple of {align}"));
-        }
-        let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
-        // What is no further than other accesses needs no better bound.
-        let (least, most) = match base {
-            Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
-            Base::Parameter(..) => {
-                let reached = self.reached.get(&(base, reads, writes));
-                reached.map_or((i128::MAX, i128::MIN), |(low, high)| (*low, *high - end))
-            }
-        };
-        let low = self.symbols.low_or(state, offset, 3, least);
-        let high = self.symbols.high_or(state, offset, 3, most).and_then(|high| high.checked_add(end));
-        let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
-        Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
-    }
-}
-
-/// Returns an object's base in its own space.
-fn own_space(base: Base) -> Base {
-    if let Base::Generic(object) = base { Base::Object(object) } else { base }
 }
 
 /// Reads the lowest bits of a number as signed.
@@ -963,33 +460,4 @@ pub(crate) fn signed(value: i128, bits: u8) -> i128 {
     let all = 1_i128 << bits.min(64);
     let value = value.rem_euclid(all);
     if value >= all / 2 { value - all } else { value }
-}
-
-pub(crate) fn not(test: &Rc<Test>) -> Rc<Test> {
-    match &**test {
-        Test::Unknown => Rc::clone(test),
-        Test::Is(value) => Rc::new(Test::Is(!value)),
-        Test::Not(inner) => Rc::clone(inner),
-        _ => Rc::new(Test::Not(Rc::clone(test))),
-    }
-}
-
-fn and(one: &Rc<Test>, other: &Rc<Test>) -> Rc<Test> {
-    match (&**one, &**other) {
-        (Test::Is(true), _) => Rc::clone(other),
-        (_, Test::Is(true)) => Rc::clone(one),
-        (Test::Is(false), _) | (_, Test::Is(false)) => Rc::new(Test::Is(false)),
-        _ => match depth(one).max(depth(other)) {
-            DEEPEST.. => Rc::new(Test::Unknown),
-            depth => Rc::new(Test::And(Rc::clone(one), Rc::clone(other), depth + 1)),
-        },
-    }
-}
-
-fn depth(test: &Test) -> u8 {
-    match test {
-        Test::And(_, _, depth) => *depth,
-        Test::Not(inner) => depth(inner),
-        _ => 0,
-    }
 }

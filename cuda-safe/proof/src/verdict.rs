@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
 use crate::flow::{GaveUp, Walk};
 use crate::launch::Launch;
-use crate::slice::{Kernel, Op, Origin, Space, Step};
+use crate::slice::{Kernel, Op, Origin, Space};
 use crate::state::Base;
-use crate::step::{Access, Analysis, Doubt, FARTHEST};
 
 /// Work that [`prove`] spends at most, some two milliseconds. A step of the kernel counts four, and
 /// a bound of a form one, or more if its form is long or there are many facts.
-pub const BUDGET: u64 = 60_000;
+pub const BUDGET: u64 = 84_000;
 
 /// The bytes of one pointer's memory that a launch may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,38 +165,30 @@ pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
 pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
     let mut left = budget;
     let mut unstable = BTreeSet::new();
-    // What the first try said. A second one is more thorough.
-    let mut first = None;
+    let mut is_thorough = true;
     loop {
         let mut analysis = Analysis::new(kernel, launch, left);
         analysis.unstable.clone_from(&unstable);
-        analysis.is_thorough = first.is_some();
+        analysis.is_thorough = is_thorough;
         let mut walk = Walk::new(&mut analysis, &kernel.graph);
         let end = walk.run();
-        let may_say_more = walk.met || kernel.steps.iter().any(Step::compares_floats);
-        let has_other_way = may_say_more && first.is_none() && end != Err(GaveUp::Budget);
-        let doubt = end.err().and_then(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone());
-        left = left.saturating_sub(analysis.spent());
-        let found = if let Some(doubt) = doubt {
-            Verdict::Refused(refusal(kernel, &doubt))
-        } else if !analysis.is_beyond && adds_unstable(&analysis, &mut unstable) {
+        left = left.saturating_sub(walk.analysis.spent());
+        if end == Err(GaveUp::Budget) && is_thorough && walk.has_other_way {
+            is_thorough = false;
             continue;
-        } else {
-            verdict(&analysis)
-        };
-        if !analysis.is_beyond && matches!(found, Verdict::Proven(_)) {
-            return found;
         }
-        if !has_other_way {
-            // The second try's words are about what is left, unless it had no time.
-            return first.filter(|_| end == Err(GaveUp::Budget)).unwrap_or(found);
+        let doubt = end.err().and_then(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone());
+        if let Some(doubt) = doubt {
+            return Verdict::Refused(refusal(kernel, &doubt));
         }
-        first = Some(found);
+        if analysis.beyond.is_some() || !adds_unstable(&analysis, &mut unstable) {
+            return verdict(&analysis);
+        }
     }
 }
 
-/// Adds the memory of which a value that was loaded may not stay the same: the kernel writes its bytes in other
-/// pieces, which is known at the end. Returns whether there is more of it than before.
+/// Adds the memory of which a value that was loaded may not stay the same: the kernel writes its bytes in
+/// other pieces, which is known at the end. Returns whether there is more of it than before.
 fn adds_unstable(analysis: &Analysis<'_>, unstable: &mut BTreeSet<(Base, bool)>) -> bool {
     let before = unstable.len();
     for (base, element, is_read_only) in &analysis.loaded {
@@ -220,7 +212,7 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
     let kernel = analysis.kernel;
     let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
     let mut variables = BTreeMap::new();
-    for access in analysis.accesses() {
+    for access in analysis.accesses().iter().chain(&analysis.beyond) {
         let Access { at, base, low, high, align, reads, writes, origin } = *access;
         let refused = |reason: &str| {
             let doubt = Doubt { at, reason: reason.to_owned(), origin };
@@ -362,7 +354,7 @@ impl Kernel {
     /// analysis does not know. A build script can warn of them. An empty list promises nothing.
     #[must_use]
     pub fn doubts(&self) -> Vec<Refusal> {
-        let doubt = |step: &Step| {
+        let doubt = |step: &crate::slice::Step| {
             let [crate::slice::Operand::Number(text)] = step.from[..] else { return None };
             let text = self.texts.get(usize::try_from(text).ok()?)?;
             let origin = (Origin::Exact, step.at);
@@ -375,7 +367,7 @@ impl Kernel {
     /// analysis does not know, before the first branch.
     #[must_use]
     pub fn never(&self) -> Option<Refusal> {
-        let is_end = |step: &&Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
+        let is_end = |step: &&crate::slice::Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
         let first = self.steps.iter().find(is_end)?;
         // It is the first doubt of all.
         self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())
@@ -397,7 +389,8 @@ impl Verdict {
 }
 
 impl Proof {
-    /// The bytes that the launch accesses of each parameter.
+    /// The bytes that the launch accesses of each parameter. If one of them begins before its pointer, no
+    /// memory suffices, and the list has what was found until then.
     #[must_use]
     pub fn needs(&self) -> &[Need] {
         &self.needs

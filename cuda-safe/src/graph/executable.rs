@@ -16,6 +16,7 @@ use super::steps::Steps;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{self, GraphAccesses, Policy, RetainedAccesses};
+use crate::launch::settle;
 use crate::stream::{AsStream, Call, Event, EventFlags, StreamRef};
 use crate::{check, stream, sys};
 
@@ -200,7 +201,10 @@ impl GraphExec {
         if let Some(origin) = &mut self.origin {
             origin.unlaunched.clear();
         }
-        if orders { self.mark_launch(stream) } else { Ok(()) }
+        if orders {
+            self.mark_launch(stream)?;
+        }
+        settle("GraphExec::launch", stream, call_site)
     }
 
     /// Makes the stream wait for the previous launch, for `Policy::Error`. The runtime does so itself, but

@@ -1,9 +1,6 @@
 //! The types that kernels take by value, and the arguments that stand for them.
 #![expect(unsafe_code, reason = "declares which Rust values may stand for which C parameters")]
 
-use std::ptr;
-
-use super::CheckedParameter;
 use crate::device::Device;
 use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::Access;
@@ -61,6 +58,8 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 /// | `T*` (3) | `&mut GraphBuffer<T>` and its slices | write of these bytes |
 /// | `float4*`, `const uchar3*`, ... | the same with the [component](super::Components) as `T` | as above |
 /// | `bool*`, `const bool*` | the same with `u8` as `T` | as above |
+/// | `__half*`, `__nv_bfloat162*`, ... (6) | the same with `f16` or `bf16` of the crate `half` as `T` | as above |
+/// | `__half`, `__half2`, ... (6) | `f16`, `[f16; 2]`, ... | none |
 /// | `unsigned*`, `int*`, 64 bits (4) | `&MappedFlag` | none; delays freeing the flag |
 /// | `T*` | `d.read_only()` of memory, for a kernel that only reads | as for `const T*` |
 /// | `const T*` | what `T*` takes | as for `const T*` |
@@ -77,6 +76,7 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 /// 3. Only in a node of the graph that owns the memory.
 /// 4. Also `const` and `volatile`.
 /// 5. Only in a node of the condition's graph, or of a body inside it.
+/// 6. Feature `half`.
 ///
 /// Views may also be borrowed. For `void*`, pass a raw pointer and order the work yourself.
 ///
@@ -148,55 +148,6 @@ unsafe impl<T: ByValue> KernelArg<T> for T {
     }
 }
 
-/// A value for a parameter of type `P` where only numbers count: `()` for a pointer, a texture or a surface,
-/// and for other parameters what a launch takes.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a value for a kernel parameter of type `{P}`",
-    label = "the kernel declares this parameter as `{P}`",
-    note = "a number or struct for a parameter of its type, `()` for a pointer, a texture or a surface"
-)]
-pub trait Scalar<P> {
-    /// Returns the value. That of a pointer is null.
-    #[doc(hidden)]
-    #[track_caller]
-    #[allow(clippy::missing_errors_doc, reason = "hidden")]
-    fn given(self) -> Result<P>;
-}
-
-impl<P: CheckedParameter> Scalar<P> for P {
-    fn given(self) -> Result<P> {
-        Ok(self)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: 'static> Scalar<*const T> for () {
-    fn given(self) -> Result<*const T> {
-        Ok(ptr::null())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: 'static> Scalar<*mut T> for () {
-    fn given(self) -> Result<*mut T> {
-        Ok(ptr::null_mut())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl Scalar<TextureObject> for () {
-    fn given(self) -> Result<TextureObject> {
-        Ok(TextureObject(0))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl Scalar<SurfaceObject> for () {
-    fn given(self) -> Result<SurfaceObject> {
-        Ok(SurfaceObject(0))
-    }
-}
-
 /// Whole numbers, checked: a parameter of one type takes a number of each other one.
 macro_rules! converted {
     ([$($before:ident)*]) => {};
@@ -222,13 +173,6 @@ macro_rules! converted {
         // SAFETY: the value has no pointer.
         #[diagnostic::do_not_recommend]
         unsafe impl CheckedArg<$parameter> for $argument {}
-
-        #[diagnostic::do_not_recommend]
-        impl Scalar<$parameter> for $argument {
-            fn given(self) -> Result<$parameter> {
-                KernelArg::value(&self)
-            }
-        }
     )* };
 }
 

@@ -154,7 +154,7 @@ impl Fatbinary {
     }
 
     /// Undoes [`register`](Self::register) at the end of the program, or when a shared library is unloaded.
-    pub fn unregister(&'static self) {
+    pub fn unload(&'static self) {
         let handle = self.handle.swap(ptr::null_mut(), Ordering::AcqRel);
         if !handle.is_null() {
             // SAFETY: the handle is the runtime's, and is used no more.
@@ -162,7 +162,7 @@ impl Fatbinary {
         }
     }
 
-    /// Has these functions called before `main` and at the end, by a constructor of the program.
+    /// Has this function called before `main` and at the end, by a constructor of the program.
     pub fn at_exit(unregister: extern "C" fn()) {
         // SAFETY: the function may be called at exit: it only tells the runtime.
         unsafe { libc::atexit(unregister) };

@@ -16,6 +16,7 @@ use crate::memory::{
 };
 use crate::sys;
 
+use super::sixteen_bits::{Bf16, F16};
 use super::{ByValue, CheckedArg, CheckedParameter, KernelArg};
 
 /// Memory that a kernel reads: an argument for `const T*` with a known length.
@@ -181,6 +182,8 @@ macro_rules! components {
 
 components!([] i8; [] u8; [] i16; [] u16; [] i32; [] u32; [] i64; [] u64; [] f32; [] f64;
     [T: 'static] DevicePtr<T>;);
+// Also without the feature, so that the feature changes nothing of what is inferred.
+components!([] F16; [] Bf16;);
 
 /// Implements [`KernelArg`] for planes and volumes that are passed as one kind of parameter. `$make` makes it
 /// of the address of the first element and of the rows.

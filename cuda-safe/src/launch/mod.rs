@@ -9,7 +9,8 @@
 //! [`Kernel`], and of [`unchecked`](Kernel::unchecked) handles, is `unsafe`.
 //!
 //! A launch is stream-ordered and does not block, unless the device's queue is full. It uses the stream's
-//! `enqueue` with one access for each buffer among its arguments: a read for `const T*`, a write for `T*`.
+//! `enqueue` with one access for each buffer among its arguments: a read for `const T*`, a write for `T*`. A
+//! launch that is proven declares the bytes that it needs instead ([`Checked::needs`]).
 //! The tracker therefore orders launches between streams like copies. It also orders them by the
 //! `__device__`, `__constant__` and `__managed__` variables that a kernel uses, which its handle declares
 //! (see [`Module`]). Handles may be used from any thread.
@@ -19,6 +20,7 @@ mod argument;
 mod arguments;
 mod attribute_set;
 mod attributes;
+mod blocking;
 mod checked;
 mod checked_parameter;
 mod config;
@@ -37,17 +39,23 @@ pub mod passing;
 mod proof;
 mod read_only;
 mod run;
+mod scalar;
+#[doc(hidden)]
+pub mod sixteen_bits;
 mod symbol;
+mod timing;
 mod unchecked;
 
 pub(crate) use access_list::AccessList;
-pub use argument::{ByValue, CheckedArg, ConditionalHandle, KernelArg, Scalar, SurfaceObject, TextureObject};
+pub use argument::{ByValue, CheckedArg, ConditionalHandle, KernelArg, SurfaceObject, TextureObject};
 pub(crate) use argument::{Named, Target};
 pub use arguments::{Arguments, CheckedArguments, CheckedParameters, Parameters, Scalars};
 pub use attribute_set::ClusterScheduling;
 #[cfg(cudart_12_8)]
 pub use attributes::KernelSetting;
 pub use attributes::{KernelAttributes, OccupancyFlags, Parameter};
+pub use blocking::set_blocking;
+pub(crate) use blocking::settle;
 pub use checked::Checked;
 pub use checked_parameter::{CheckedParameter, PlainValue};
 pub use contract::{Clause, Op, Relation};
@@ -60,5 +68,7 @@ pub use need::Need;
 pub use proof::KernelProof;
 pub use read_only::ReadOnlyMemory;
 pub(crate) use read_only::read_only;
+pub use scalar::Scalar;
 pub use symbol::{Symbol, SymbolSlice};
+pub use timing::time_kernel;
 pub use unchecked::Unchecked;

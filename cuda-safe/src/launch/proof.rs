@@ -1,8 +1,9 @@
 //! The proof of a launch: which PTX runs, what is proven of it, and the comparison with the arguments.
 //!
 //! A launch looks for the verdict on its values in the thread's cache, which needs no lock and no memory from
-//! the heap: first in the place of the kernel's last verdict, then in that of these values. If another launch has taken the place there, the kernel's cache, which all threads share, has
-//! the verdict. Only values that are new to the kernel cost a proof.
+//! the heap: first in the place of the kernel's last verdict, then in that of these values. If another launch
+//! has taken that, the kernel's cache, which all threads share, has the verdict. Only values that are new to
+//! the kernel cost a proof.
 #![expect(unsafe_code, reason = "reads the values of a launch as bytes")]
 
 use std::cell::RefCell;
@@ -171,8 +172,7 @@ impl KernelProof {
     #[track_caller]
     pub(super) unsafe fn check<'a>(
         &self,
-        kernel: *const c_void,
-        descriptions: &'static [Description],
+        (kernel, descriptions): (*const c_void, &'static [Description]),
         config: &LaunchConfig<'_>,
         target: Target<'_>,
         values: &[*mut c_void],
@@ -314,6 +314,7 @@ impl KernelProof {
     ///
     /// # Safety
     /// The duties of [`check`](Self::check), without accesses.
+    #[track_caller]
     pub(super) unsafe fn needs(
         &self,
         kernel: *const c_void,
@@ -703,7 +704,7 @@ impl Values<'_, '_> {
             4 => u32::from_le_bytes(unsafe { from.cast::<[u8; 4]>().read() }).into(),
             _ => {
                 let mut bytes = [0; 8];
-                // SAFETY: the caller guarantees that so many bytes are there. At most eight go into the array.
+                // SAFETY: the caller guarantees that the bytes are there. The array takes eight.
                 unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), count.min(8)) };
                 u64::from_le_bytes(bytes)
             }

@@ -10,11 +10,13 @@ use crate::device::{Device, Switched};
 use crate::error::{self, Result};
 use crate::hazard::Access;
 use crate::stream::{AsStream, StreamRef};
-use crate::sys;
+use crate::{stream, sys};
 
 use super::access_list::AccessList;
 use super::argument::Target;
-use super::{Arguments, Checked, CheckedArguments, CheckedParameters, Kernel, LaunchConfig};
+use super::{
+    Arguments, Checked, CheckedArguments, CheckedParameters, Kernel, LaunchConfig, Need, Scalars, settle,
+};
 
 impl<P> Kernel<P> {
     /// Launches the kernel on a stream, as `kernel<<<grid, block, shared_bytes, stream>>>(...)` does in
@@ -176,7 +178,10 @@ impl<P> Kernel<P> {
             code = unsafe { config.call(kernel, values, raw) };
         }
         submission.commit(code == sys::cudaSuccess);
-        if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code, config, device, call_site)) }
+        if code != sys::cudaSuccess {
+            return Err(self.failed(code, config, device, call_site));
+        }
+        settle(self.name, stream, call_site)
     }
 }
 
@@ -184,8 +189,8 @@ impl<P> Checked<P> {
     /// Launches the kernel on a stream, as [`Kernel::launch`] does, if the launch is proven.
     ///
     /// # Ordering
-    /// As [`Kernel::launch`], by the bytes that the launch is proven to access: an argument that it only reads
-    /// is read, also behind a `T*`, and other bytes of an argument are not accessed.
+    /// As [`Kernel::launch`], by the bytes that the launch is proven to access: an argument that it only
+    /// reads is read, also behind a `T*`, and other bytes of an argument are not accessed.
     ///
     /// # Errors
     /// - `Proof` if the kernel may leave an argument's memory, if nothing proves that it does not, or if two
@@ -240,8 +245,59 @@ impl<P> Checked<P> {
         }
     }
 
-    /// Refuses a launch that is not proven. Adds its accesses to `all`, which is empty: of pointers those that
-    /// are proven, of textures and surfaces all.
+    /// Returns which bytes a launch on the current device would read and write through each parameter, in
+    /// order, without a launch: for example, to allocate them.
+    ///
+    /// `scalars` is a tuple with a value for each parameter: the numbers and structs of the launch, and `()`
+    /// for pointers, textures and surfaces.
+    ///
+    /// # Errors
+    /// - `Proof` if nothing is proven of the launch, or if it may access bytes before an argument.
+    /// - The runtime's error if the device has no code for the kernel.
+    /// - Those of [`Kernel::launch`](super::Kernel::launch) about shape and numbers.
+    /// - Refused inside a host function.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::launch::Checked;
+    /// use cuda_safe::{DeviceBuffer, Stream, launch};
+    ///
+    /// # fn run(vector_add: &Checked<(*const f32, *const f32, *mut f32, u32)>) -> cuda_safe::Result<()> {
+    /// let needs = vector_add.needs((4, 256), ((), (), (), 1000))?;
+    /// assert_eq!((needs[2].name, needs[2].written.clone()), ("sum", 0..4000));
+    /// let a = DeviceBuffer::<f32>::alloc_zeroed(needs[0].elements::<f32>())?;
+    /// let mut sum = DeviceBuffer::<f32>::alloc(needs[2].elements::<f32>())?;
+    /// launch!(vector_add<<<4, 256, 0, &Stream::new()?>>>(&a, &a, &mut sum, 1000))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn needs<'c, S: Scalars<P>>(
+        &self,
+        config: impl Into<LaunchConfig<'c>>,
+        scalars: S,
+    ) -> Result<Vec<Need>>
+    where
+        P: CheckedParameters,
+    {
+        stream::ensure_idle("Checked::needs")?;
+        let config = config.into();
+        config.check(self.kernel.name)?;
+        let target = self.kernel.of_node(Device::current()?);
+        let needs = scalars.with_pointers(target, |values| {
+            // SAFETY: there is a live value of each parameter (`Scalars`), and the descriptions are those of
+            // the same parameters.
+            unsafe { self.proof.needs(self.kernel.as_raw(), P::DESCRIPTIONS, &config, target, values) }
+        });
+        // A match, because a closure would hide the caller.
+        match needs {
+            Ok(needs) => Ok(needs),
+            Err(error) => Err(error.at(Location::caller())),
+        }
+    }
+
+    /// Refuses a launch that is not proven. Adds its accesses to `all`, which is empty: of pointers those
+    /// that are proven, of textures and surfaces all.
     ///
     /// # Safety
     /// `values` has a pointer to a live value of each parameter, and `arguments` are those that the values
@@ -264,7 +320,7 @@ impl<P> Checked<P> {
         // (`CheckedArguments`).
         unsafe {
             let (raw, each) = (self.kernel.as_raw(), each.as_ref());
-            self.proof.check(raw, P::DESCRIPTIONS, config, target, values, each, all)
+            self.proof.check((raw, P::DESCRIPTIONS), config, target, values, each, all)
         }?;
         arguments.accesses_of_objects(target, all)
     }

@@ -280,9 +280,9 @@ impl Library {
         Ok(kernel)
     }
 
-    /// Returns a kernel by its name in the code, as [`kernel`](Self::kernel) does, with safe launches: each is
-    /// proven from the library's PTX. The library was loaded as PTX text, or as a fatbinary with nothing but
-    /// PTX that is not compressed.
+    /// Returns a kernel by its name in the code, as [`kernel`](Self::kernel) does, with safe launches: each
+    /// is proven from the library's PTX. The library was loaded as PTX text, or as a fatbinary with nothing
+    /// but PTX that is not compressed.
     ///
     /// Nothing has to be promised. A type `P` that differs from the kernel's own gives a refusal or wrong
     /// numbers. A launch that uses a variable of the library is refused.
@@ -342,8 +342,7 @@ impl Library {
         let mut found = Vec::new();
         for text in image::texts(code).map_err(refused)? {
             let kernels = cuda_proof::kernels(text).map_err(|error| refused(&error.to_string()))?;
-            let architecture = cuda_proof::architecture(text);
-            let architecture = architecture.ok_or_else(|| refused("its PTX names no architecture"))?;
+            let architecture = cuda_proof::architecture(text).map_err(|error| refused(&error.to_string()))?;
             found.extend(
                 kernels.into_iter().filter(|kernel| kernel.name() == name).map(|it| (architecture, it)),
             );

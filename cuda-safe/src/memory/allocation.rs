@@ -237,7 +237,7 @@ impl Allocation {
         if self.bytes > 0 {
             ensure_callable("Registered::into_inner")?;
             stream::wait_host(&self.history, 0..self.bytes, Mode::Write)?;
-            self.unregister()?;
+            self.unregister_host()?;
             self.bytes = 0;
         }
         Ok(self.container.take().and_then(|container| container.downcast().ok()))

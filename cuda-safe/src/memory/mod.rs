@@ -25,6 +25,7 @@
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
 
 pub(crate) mod allocation;
+mod arena;
 pub(crate) mod array;
 mod buffer;
 mod device;
@@ -56,6 +57,7 @@ pub(crate) use handle::{Destroy, UsedHandle};
 pub(crate) use ipc::sent_bytes;
 pub(crate) use retain::{Retainable, retain, retainable, retained};
 
+pub use arena::Arena;
 pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,
     MemoryRequirements, MipmappedArray, Nv12Array, SparseProperties, UnmappedArray,

@@ -1,14 +1,15 @@
 //! [`Synchronized`]: a future that is ready as soon as `synchronize` would return, for short work.
 //!
 //! A host function wakes a task some 20 µs after the work: the driver has to start a thread for it, and the
-//! thread has to start the task. For work that takes less than that, this future asks the stream itself at its
-//! first poll, for [`LIMIT`]. Only then does it leave a function in the stream, as [`Done`] does.
+//! thread has to start the task. For work that takes less than that, this future asks the stream itself at
+//! its first poll, for [`LIMIT`]. Only then does it leave a function in the stream, as [`Done`] does.
 //!
 //! # What an executor pays
-//! The first poll of a future may take [`LIMIT`], the others do not spin. If the work takes longer, the time is
-//! lost, so each thread has a [`Budget`]: after `n` such losses in a row it does not spin for its next
-//! 2ⁿ - 1 futures, at most 255. A thread that makes 1,000 futures of long work loses 200 µs for all of them
-//! together. The first future that is ready in time restores the budget.
+//! The first poll of a future may take [`LIMIT`], the others do not spin. If the work takes longer, the
+//! time is lost, so each thread has a [`Budget`]: after a loss it does not spin for its next future, after
+//! two in a row for its next three, then seven, and so on, at most 255. A thread that makes 1,000 futures of
+//! long work loses 200 µs for all of them together. The first future that is ready in time restores the
+//! budget.
 
 use std::cell::Cell;
 use std::fmt;

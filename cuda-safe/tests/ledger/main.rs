@@ -153,6 +153,7 @@ fn tests() -> Vec<(String, String)> {
         "cuda-safe",
         "cuda-safe/hazard",
         "cuda-kernels",
+        "cuda-kernels/build/tests/crate",
         "cuda-kernels/fixtures",
         "cuda-sys",
         "ci/same-names/program",

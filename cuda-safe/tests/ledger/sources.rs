@@ -219,6 +219,18 @@ const UNCHECKED: &[(&str, &[&str])] = &[
     ),
     ("clears what a call before it has left", &["cudaGetLastError"]),
     (
+        "fatbinaries are registered before `main`, and a variable's address is asked for after a refusal",
+        &[
+            "cudaInitModule",
+            "cudaRegisterFatBinary",
+            "cudaRegisterFatBinaryEnd",
+            "cudaRegisterFunction",
+            "cudaRegisterManagedVar",
+            "cudaRegisterVar",
+            "cudaUnregisterFatBinary",
+        ],
+    ),
+    (
         "asked for the versions in an error, of a call before it",
         &["cudaDriverGetVersion", "cudaRuntimeGetVersion"],
     ),
@@ -539,6 +551,7 @@ const NOT_TRACKED: &[(&str, &[&str])] = &[
             "/copy/batch/copies.rs: is_capturing",
         ],
     ),
+    ("its error is a reason, of which the caller makes an error", &["/library/image.rs: texts"]),
     ("the call site is in `self`", &["/stream/enqueue.rs: check"]),
     ("only its argument is fallible", &["/graph/node/conditional.rs: conditional"]),
     (

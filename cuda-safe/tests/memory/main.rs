@@ -1,5 +1,6 @@
 //! Memory of every type: owners, views, guards, pools, arrays, and textures over them.
 
+mod arena;
 mod arrays;
 mod external;
 mod managed;

@@ -172,6 +172,7 @@ mod tests {
             managed: true,
             leaks: false,
             initcheck: false,
+            runs_on: false,
             races: false,
         };
         let prop = properties(1, &config);

@@ -67,9 +67,9 @@ impl Block {
         block
     }
 
-    /// The number of its warps, and its shared memory.
-    pub(super) fn extent(&self) -> (usize, *const u8, usize) {
-        (self.warps.len(), self.shared.as_ptr().cast(), size_of_val(&self.shared[..]))
+    /// Its shared memory.
+    pub(super) fn extent(&self) -> (*const u8, usize) {
+        (self.shared.as_ptr().cast(), size_of_val(&self.shared[..]))
     }
 }
 

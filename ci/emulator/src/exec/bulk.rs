@@ -14,7 +14,6 @@ use super::lower::modify;
 use super::memory::{Verb, WINDOW};
 use super::pending::Bulk;
 use super::program::{Access, BulkCopy, BulkSide, Element, Modify, Until};
-use super::races::KernelRaces;
 use super::tensor::{BYTES, PIECE, RANK, TensorMap};
 use super::warp::Warp;
 
@@ -133,7 +132,8 @@ impl Warp {
                 cx.cluster.bulk.push(one);
             }
         }
-        self.order(cx, KernelRaces::meets);
+        let [copies, _] = cx.cluster.names(0);
+        self.order(cx, |order, block, warp| order.arrives_at(block, warp, mask, copies));
         Ok(())
     }
 
@@ -207,29 +207,29 @@ impl Warp {
         Ok(())
     }
 
-    /// Makes the copies whose bytes a barrier counts.
+    /// Makes the copies whose bytes a barrier counts. Returns whether there were any.
     pub(super) fn bulk_arrives(
         &mut self,
         cx: &mut Context<'_>,
         access: Access,
         address: u64,
         lane: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let barrier = with_rank(cx.rank, address & WINDOW);
         if cx.cluster.bulk.iter().all(|bulk| bulk.barrier != barrier) {
-            return Ok(());
+            return Ok(false);
         }
         let (due, left) =
             std::mem::take(&mut cx.cluster.bulk).into_iter().partition(|it| it.barrier == barrier);
         cx.cluster.bulk = left;
         let due: Vec<Bulk> = due;
-        self.order(cx, KernelRaces::meets);
+        let [copies, _] = cx.cluster.names(0);
+        self.order(cx, |order, block, warp| order.waited_at(block, warp, 1 << lane, copies));
         for bulk in due {
             self.make_bulk(cx, &bulk, lane)?;
             self.count_bytes(cx, access, address, bulk.bytes, lane, bulk.pc)?;
         }
-        self.order(cx, KernelRaces::meets);
-        Ok(())
+        Ok(true)
     }
 
     /// Makes the copies of groups that lanes wait for.

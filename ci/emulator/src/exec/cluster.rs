@@ -90,6 +90,18 @@ impl Cluster {
         self.starved.clear();
     }
 
+    /// The names of its bulk copies and of a generation of its barrier in the order of accesses, where no
+    /// address is. The generation after the next one has the same, and begins behind all waits for this one.
+    pub(super) fn names(&self, generation: u64) -> [usize; 2] {
+        let last = usize::MAX - 3 * usize::try_from(self.number).unwrap_or(0);
+        [last, last - 1 - usize::from(!generation.is_multiple_of(2))]
+    }
+
+    /// Whether no thread has arrived at the barrier since it last opened.
+    pub(super) fn is_empty(&self) -> bool {
+        self.arrived == 0
+    }
+
     /// Notes progress of a block of the cluster.
     pub(super) fn moved(&mut self) {
         self.idle = 0;

@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::cluster::parts;
+use super::fault::Mistake;
 use super::file::{LANES, Slot, Word, lanes, low};
 use super::launch::Context;
 use super::program::{Ins, NONE, Op, Reduce, Shuffle, Special, Vote};
@@ -11,7 +12,7 @@ use super::warp::{Flow, Group, Wait, Warp};
 use crate::ptx::Space;
 
 impl Warp {
-    pub(super) fn together(&mut self, ins: &Ins, group: &mut Group, mask: u32) -> Flow {
+    pub(super) fn together(&mut self, cx: &mut Context<'_>, ins: &Ins, group: &mut Group, mask: u32) -> Flow {
         match ins.op {
             Op::Predicate => {
                 let side = self.side;
@@ -55,6 +56,7 @@ impl Warp {
             let same = self.alike(members, group.mask);
             self.leave_behind(group, same);
             let members = self.uniform(members, group.mask);
+            self.check_members(cx, members, group);
             if let Op::WarpBarrier = ins.op {
                 group.pc += 1;
                 if members & self.live & !group.mask != 0 {
@@ -62,6 +64,7 @@ impl Warp {
                     self.park(*group);
                     return Flow::Leave;
                 }
+                self.order(cx, |order, block, warp| order.warp_meets(block, warp, group.mask));
                 return Flow::Next;
             }
             if !self.meet(group, members) {
@@ -71,6 +74,20 @@ impl Warp {
         self.exchange(ins, group.mask);
         group.pc += 1;
         Flow::Next
+    }
+
+    /// Reports lanes that execute an instruction of a warp whose mask does not name them, if the machine
+    /// looks for races.
+    fn check_members(&self, cx: &mut Context<'_>, members: u32, group: &Group) {
+        let outside = group.mask & !members;
+        if cx.races.is_none() || outside == 0 {
+            return;
+        }
+        let thread = self.thread(outside.trailing_zeros());
+        let what = format!("a thread outside of the mask {members:#x} of an instruction of its warp");
+        let here = cx.thread_at(cx.block(), thread, group.pc);
+        let parts = vec![(here.to_string(), here)];
+        cx.report(Mistake::Mask, (group.pc, group.pc), &what, parts, None);
     }
 
     /// Takes along the lanes that came here before. If members of the mask are still missing, sets the group

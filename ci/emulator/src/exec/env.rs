@@ -5,12 +5,12 @@
 //! never blocks the machine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::fault::{Fault, Refused, Report};
 use super::file::low;
 use super::image::{Image, Texture};
-use super::polls::Poll;
-use super::program::{CODE, Program, SHARED};
+use super::program::{CODE, Program, SHARED, Scope};
 use super::runtime::RuntimeFunction;
 
 /// One live allocation, as a kernel may use it.
@@ -37,6 +37,19 @@ pub enum AccessKind {
     StrongRead,
     /// It is atomic, or a volatile, relaxed or releasing store.
     Strong,
+}
+
+/// The bytes that a kernel polls.
+#[derive(Clone, Copy, Debug)]
+pub struct Poll {
+    /// The instruction that reads them.
+    pub pc: u32,
+    /// Where they are in this process.
+    pub at: *mut u8,
+    /// How many they are.
+    pub bytes: u64,
+    /// How long the kernel has run.
+    pub time: Duration,
 }
 
 /// The machine as a running kernel sees it.
@@ -108,6 +121,34 @@ pub trait Env: Send {
     /// if this [traces](Env::traces).
     fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
         let _ = (kind, at, mask, bytes, pc);
+    }
+
+    /// Whether the other blocks of a kernel run on after a fault, to be checked for races.
+    fn runs_on(&self) -> bool {
+        false
+    }
+
+    /// Whether other operations or the host may set flags for this one.
+    fn has_flags(&self) -> bool {
+        false
+    }
+
+    /// Notes a strong write to an address of this process: whether it is an atomic operation, and the scope
+    /// in which it releases what was before, if it does. Called only if this [traces](Env::traces).
+    fn wrote_flag(&mut self, at: *mut u8, atomic: bool, releases: Option<Scope>) {
+        let _ = (at, atomic, releases);
+    }
+
+    /// Whether a strong read of a value at an address of this process finds what another operation or the
+    /// host has released, and is new. Called only if this [has flags](Env::has_flags).
+    fn finds_flag(&mut self, at: *mut u8, value: u64) -> bool {
+        let _ = (at, value);
+        false
+    }
+
+    /// Notes that what such a read has found is acquired.
+    fn acquired(&mut self, at: usize, program: &Arc<Program>) {
+        let _ = (at, program);
     }
 
     /// Takes the report of a mistake within a kernel. Called only if this [traces](Env::traces).

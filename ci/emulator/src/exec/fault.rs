@@ -99,6 +99,8 @@ pub enum Mistake {
     Outside,
     /// Threads of a block meet a barrier in different places.
     Barrier,
+    /// A thread executes an instruction of its warp whose mask does not name it.
+    Mask,
     /// Nothing orders a thread's write and a bulk copy or product that reads it.
     Proxy,
 }

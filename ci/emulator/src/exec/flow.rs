@@ -5,7 +5,6 @@ use super::fault::{Fault, Mistake};
 use super::file::{Word, lanes, low};
 use super::launch::Context;
 use super::program::{Ins, NONE, Op, Reduce, Target, Until};
-use super::races::KernelRaces;
 use super::warp::{Flow, Frame, Group, Saved, Wait, Warp};
 
 impl Warp {
@@ -253,10 +252,10 @@ impl Warp {
             group.pc += 1;
         }
         let waits = !matches!(ins.op, Op::Arrive) && expected.is_none();
-        self.note_arrival(cx, id, group, waits);
+        self.note_arrival(cx, id, group, (waits, !matches!(ins.op, Op::Arrive)));
         cx.barriers.arrive(id, group.mask.count_ones(), truths, expected);
         if cx.barriers.generation(id) != generation {
-            self.order(cx, |races, block, _| races.opens(block, id));
+            self.order(cx, |order, block, _| order.opens(block, id));
         }
         if !matches!(ins.op, Op::Arrive) {
             group.wait = Wait::Barrier(id, generation);
@@ -266,11 +265,14 @@ impl Warp {
     }
 
     /// Notes the arrival of threads at a barrier, and reports it if others of the block are at another one.
-    fn note_arrival(&self, cx: &mut Context<'_>, id: u32, group: &Group, waits: bool) {
+    fn note_arrival(&self, cx: &mut Context<'_>, id: u32, group: &Group, (all, waits): (bool, bool)) {
         let mut other = None;
-        let pc = group.pc - u32::from(waits && group.pc > 0);
-        self.order(cx, |races, block, warp| other = races.arrives(block, warp, id, pc));
-        let Some(first) = other.filter(|_| waits) else { return };
+        let pc = group.pc - u32::from(all && group.pc > 0);
+        self.order(cx, |order, block, warp| {
+            other = order.arrives((block, warp), group.mask, id, pc, waits);
+        });
+        self.acquire_flags(cx, group.mask);
+        let Some(first) = other.filter(|_| all) else { return };
         let thread = self.thread(group.mask.trailing_zeros());
         let (there, here) = (cx.thread_at(cx.block(), thread, first), cx.thread_at(cx.block(), thread, pc));
         let others = format!("other threads of the block wait{}", there.code);
@@ -316,7 +318,13 @@ impl Warp {
         }
         let generation = cx.cluster.generation;
         lanes(mask).for_each(|lane| self.arrived[lane] = Some(generation));
-        self.order(cx, KernelRaces::meets);
+        let ([_, barrier], is_first) = (cx.cluster.names(generation), cx.cluster.is_empty());
+        self.order(cx, |order, block, warp| {
+            if is_first {
+                order.begins(barrier);
+            }
+            order.arrives_at(block, warp, mask, barrier);
+        });
         cx.cluster.arrive(mask.count_ones());
         group.pc += 1;
         Ok(Flow::Next)
@@ -339,7 +347,8 @@ impl Warp {
             return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
         };
         if cx.cluster.generation != generation {
-            self.order(cx, KernelRaces::meets);
+            let [_, barrier] = cx.cluster.names(generation);
+            self.order(cx, |order, block, warp| order.waited_at(block, warp, group.mask, barrier));
             lanes(group.mask).for_each(|lane| self.arrived[lane] = None);
             group.pc += 1;
             return Ok(Flow::Next);

@@ -19,6 +19,8 @@ use crate::fidelity::{self, Limit};
 const BLOCK_TURN: u64 = 1 << 16;
 /// The number of instructions after which a kernel is long enough for several processors.
 const WORTH: u64 = 1 << 15;
+/// The number of instructions that other blocks may run after a fault.
+const AFTER_A_FAULT: u64 = 1 << 22;
 /// Bytes of the memory that grid-wide barriers use.
 const WORKSPACE: u64 = 64;
 
@@ -43,6 +45,8 @@ pub struct Kernel {
     workspace: u64,
     /// The accesses so far, if the machine looks for races.
     races: Option<Box<KernelRaces>>,
+    /// The first fault, and when it was, if other blocks run on.
+    fault: Option<(Fault, u64)>,
     /// Its polls, from its first step on, and whether this step is inspected.
     polls: Option<Polls>,
     inspected: bool,
@@ -70,6 +74,7 @@ impl Kernel {
             clock: 0,
             workspace: 0,
             races: None,
+            fault: None,
             polls: None,
             inspected: false,
         }
@@ -100,8 +105,8 @@ impl Kernel {
         for rank in 0..blocks {
             let block = Block::start(&self.launch, self.spare.pop(), &mut cluster, rank);
             if let Some(races) = &mut self.races {
-                let (warps, shared, bytes) = block.extent();
-                races.start(low(block.number), warps, shared.addr(), bytes);
+                let (shared, bytes) = block.extent();
+                races.start(low(block.number), threads, shared.addr(), bytes);
             }
             self.resident.push(block);
         }
@@ -157,7 +162,18 @@ impl Kernel {
             self.turn %= self.resident.len();
             let mut fuel = left.min(BLOCK_TURN.saturating_sub(self.spent).max(1));
             let given = fuel;
-            let state = self.run_block(env, &mut fuel)?;
+            let state = match self.run_block(env, &mut fuel) {
+                Err(fault) if env.traces() && env.runs_on() => {
+                    self.fault.get_or_insert((fault, self.clock));
+                    Left::Over
+                }
+                state => state?,
+            };
+            if let Some((fault, _)) =
+                self.fault.take_if(|(_, since)| self.clock.saturating_sub(*since) > AFTER_A_FAULT)
+            {
+                return Err(fault);
+            }
             // A turn costs something even when it runs nothing.
             left = left.saturating_sub((given - fuel).max(1));
             self.spent += given - fuel;
@@ -257,7 +273,7 @@ impl Task for Kernel {
         }
         self.caches.fill(Cached::EMPTY);
         let step = match result {
-            Ok(true) => Step::Done,
+            Ok(true) => self.fault.take().map_or(Step::Done, |(fault, _)| Step::Fault(fault)),
             Ok(false) => return Step::Yield,
             Err(fault) => Step::Fault(fault),
         };

@@ -289,8 +289,8 @@ impl Context<'_> {
     ) {
         if self.traced && matches!(a.space, Space::Global | Space::Const | Space::Generic) {
             let kind = match kind {
-                AccessKind::Read if a.strong => AccessKind::StrongRead,
-                AccessKind::Write if a.strong => AccessKind::Strong,
+                AccessKind::Read if a.strong.is_some() => AccessKind::StrongRead,
+                AccessKind::Write if a.strong.is_some() => AccessKind::Strong,
                 kind => kind,
             };
             if let Some(polls) = &mut self.polls {

@@ -11,7 +11,6 @@ use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::{Verb, WINDOW};
 use super::program::{Access, Element, Meet, NONE, Until};
-use super::races::KernelRaces;
 use super::warp::{Flow, Group, Warp};
 
 const COUNT: u64 = (1 << 20) - 1;
@@ -87,10 +86,17 @@ impl Warp {
                 Meet::Test { by_parity: false, .. } => u64::row(&self.file, s[1])[lane],
                 _ => u64::from(u32::row(&self.file, s[1])[lane]),
             };
-            if matches!(meet, Meet::Test { .. }) {
-                self.bulk_arrives(cx, access, addresses[lane], lane)?;
-            }
+            let tests = matches!(meet, Meet::Test { .. });
+            let brings = tests && self.bulk_arrives(cx, access, addresses[lane], lane)?;
             let at = self.reach(cx, access, addresses[lane], 8, lane, pc, Verb::Change)?;
+            if !tests || brings {
+                self.order(cx, |order, block, warp| {
+                    if meet == Meet::Init {
+                        order.begins(at.addr());
+                    }
+                    order.arrives_at(block, warp, 1 << lane, at.addr());
+                });
+            }
             let wrong = |warp: &Self, cx: &Context<'_>, what: &str| {
                 let thread = warp.thread(u32::try_from(lane).unwrap_or(0));
                 cx.fault(
@@ -140,6 +146,11 @@ impl Warp {
                     let odd = if by_parity { given & 1 != 0 } else { given >> 63 != 0 };
                     let is_over = state.odd != odd;
                     over |= u32::from(is_over) << lane;
+                    if is_over {
+                        self.order(cx, |order, block, warp| {
+                            order.waited_at(block, warp, 1 << lane, at.addr());
+                        });
+                    }
                     if !is_over && state.pending == 0 && self.starves(cx, addresses[lane], before) {
                         let what = if state.bytes > 0 {
                             format!("waits for {} bytes that no copy brings", state.bytes)
@@ -171,7 +182,6 @@ impl Warp {
                 u64::row_mut(&mut self.file, s[0])[lane] = if same { start } else { before };
             }
         }
-        self.order(cx, KernelRaces::meets);
         group.pc += 1;
         if let Meet::Test { waits, .. } = meet {
             self.file.set_pred(s[0], over, mask);

@@ -10,9 +10,10 @@ use super::fault::{Fault, Mistake};
 use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
 use super::near::{Bounds, NEAR, Near, Shape};
-use super::program::{Access, Element, Modify};
+use super::order::{HappensBefore, StrongAccess};
+use super::program::{Access, Element, Modify, Scope, Strength};
 use super::program::{LOCAL, PARAM, SHARED};
-use super::races::{self, KernelRaces, Wrong};
+use super::races::{self, Wrong};
 use super::warp::Warp;
 use crate::host_line::demangled;
 use crate::ptx::Space;
@@ -29,7 +30,7 @@ pub(super) const BYTES: Access = Access {
     wide_address: true,
     offset: 0,
     cache: u32::MAX,
-    strong: false,
+    strong: None,
     proxy: false,
 };
 
@@ -197,6 +198,8 @@ impl Warp {
         if cx.races.is_some() {
             self.goes_on(cx, mask, pc);
         }
+        // Before the host can see the value.
+        self.strong(cx, a, AccessKind::Write, &at, mask);
         for lane in lanes(mask) {
             if let Some(addresses) = &addresses {
                 let bits = u64::MAX >> (64 - 8 * size);
@@ -218,9 +221,6 @@ impl Warp {
             for (part, &slot) in parts() {
                 write(at[lane].wrapping_add(part * size), a.element, value(self, slot, lane));
             }
-        }
-        if a.strong {
-            self.order(cx, |races, block, warp| races.strong(block, warp, false));
         }
         Ok(())
     }
@@ -287,9 +287,50 @@ impl Warp {
             }
             last = Some(at[lane]);
         }
-        if a.strong || kind == AccessKind::Strong {
-            self.order(cx, |races, block, warp| races.strong(block, warp, kind == AccessKind::Read));
+        self.strong(cx, a, kind, at, mask);
+    }
+
+    /// Notes what a strong access of lanes orders, if the machine looks for races.
+    fn strong(&self, cx: &mut Context<'_>, a: Access, kind: AccessKind, at: &Pointers, mask: u32) {
+        let Some(strength) = a.strong.filter(|_| cx.races.is_some()) else { return };
+        let bytes = usize::try_from(a.bytes()).unwrap_or(0);
+        let (reads, writes) = (kind != AccessKind::Write, kind != AccessKind::Read);
+        self.order(cx, |order, block, warp| {
+            order.strong(&StrongAccess { block, warp, mask, at, bytes, strength, reads, writes });
+        });
+        let own = cx.shared.addr()..cx.shared.addr() + usize::try_from(cx.shared_len).unwrap_or(0);
+        let has_flags = cx.env.has_flags();
+        for lane in lanes(mask).filter(|lane| !own.contains(&at[*lane].addr())) {
+            if reads
+                && has_flags
+                && strength.scope > Scope::Block
+                && cx.env.finds_flag(at[lane], read(at[lane], a.element))
+            {
+                if strength.acquires {
+                    cx.env.acquired(at[lane].addr(), &cx.launch.program);
+                } else {
+                    self.order(cx, |order, block, warp| {
+                        order.reads_foreign(block, warp, 1 << lane, at[lane].addr());
+                    });
+                }
+            }
+            if writes {
+                let mut releases = None;
+                self.order(cx, |order, block, warp| {
+                    releases = order.releases(block, warp, lane, strength);
+                });
+                if releases.is_some() || has_flags {
+                    cx.env.wrote_flag(at[lane], reads, releases);
+                }
+            }
         }
+    }
+
+    /// Acquires the flags of other operations that lanes have read, behind a fence or a barrier.
+    pub(super) fn acquire_flags(&self, cx: &mut Context<'_>, mask: u32) {
+        let mut found = Vec::new();
+        self.order(cx, |order, block, warp| found = order.take_foreign(block, warp, mask));
+        found.into_iter().for_each(|at| cx.env.acquired(at, &cx.launch.program));
     }
 
     /// Notes what one lane touches, and reports what is wrong about it.
@@ -312,8 +353,8 @@ impl Warp {
             _ => return,
         };
         let kind = match kind {
-            AccessKind::Read if a.strong => AccessKind::StrongRead,
-            AccessKind::Write if a.strong => AccessKind::Strong,
+            AccessKind::Read if a.strong.is_some() => AccessKind::StrongRead,
+            AccessKind::Write if a.strong.is_some() => AccessKind::Strong,
             kind => kind,
         };
         let (block, thread) = (cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)));
@@ -334,6 +375,7 @@ impl Warp {
             at,
             bytes,
             shared,
+            scope: a.strong.unwrap_or(Strength::RELAXED).scope,
             proxy: a.proxy,
             changes_nothing,
         };
@@ -398,10 +440,10 @@ impl Warp {
     }
 
     /// Notes that this warp does something that orders accesses, if the machine looks for races.
-    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut KernelRaces, u32, usize)) {
+    pub(super) fn order(&self, cx: &mut Context<'_>, how: impl FnOnce(&mut HappensBefore, u32, usize)) {
         let block = cx.block();
         if let Some(races) = &mut cx.races {
-            how(races, block, self.first as usize / 32);
+            how(races.order(), block, self.first as usize / 32);
         }
     }
 

@@ -24,6 +24,7 @@ pub mod mbarrier;
 mod memory;
 mod near;
 pub mod number;
+mod order;
 mod pending;
 mod polls;
 pub mod printf;
@@ -40,12 +41,11 @@ mod warp;
 mod wgmma;
 mod workers;
 
-pub use env::{AccessKind, Env, Region, Step, Task};
+pub use env::{AccessKind, Env, Poll, Region, Step, Task};
 pub use fault::{CodeLine, Fault, Mistake, Refused, Report, ThreadLine};
 pub use kernel::Kernel;
 pub use launch::Launch;
 pub use lower::{Addresses, lower};
-pub use polls::Poll;
 pub use program::Program;
 
 #[cfg(test)]

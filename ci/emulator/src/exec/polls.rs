@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::bytes::read8;
-use super::env::AccessKind;
+use super::env::{AccessKind, Poll};
 use super::file::lanes;
 
 /// How long a kernel runs before its first inspection.
@@ -20,19 +20,6 @@ const STEPS: u32 = 8;
 const AGAIN: u32 = 16;
 /// The most words that a kernel polls by strong reads, and by others.
 const MOST: [usize; 2] = [64, 4];
-
-/// The bytes that a kernel polls.
-#[derive(Clone, Copy, Debug)]
-pub struct Poll {
-    /// The instruction that reads them.
-    pub pc: u32,
-    /// Where they are in this process.
-    pub at: *mut u8,
-    /// How many they are.
-    pub bytes: u64,
-    /// How long the kernel has run.
-    pub time: Duration,
-}
 
 /// A word that was read in a step.
 #[derive(Clone, Copy, Debug)]

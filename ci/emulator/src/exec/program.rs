@@ -278,6 +278,35 @@ impl Element {
     }
 }
 
+/// The threads that a strong access or a fence reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Those of the block.
+    Block,
+    /// Those of the cluster. It counts as the device here.
+    Cluster,
+    /// Those of the device.
+    Device,
+    /// All, and the host.
+    System,
+}
+
+/// How a strong access orders others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strength {
+    /// Whom it reaches.
+    pub scope: Scope,
+    /// Whether it acquires by itself, without a fence behind it.
+    pub acquires: bool,
+    /// Whether it releases by itself, without a fence before it.
+    pub releases: bool,
+}
+
+impl Strength {
+    /// That of an atomic operation without further words.
+    pub const RELAXED: Self = Self { scope: Scope::Device, acquires: false, releases: false };
+}
+
 /// A load or store.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
@@ -295,8 +324,9 @@ pub struct Access {
     pub offset: i32,
     /// The place in the cache of regions.
     pub cache: u32,
-    /// Whether it is volatile, relaxed, acquiring or releasing: such accesses do not race with each other.
-    pub strong: bool,
+    /// How it orders others, if it is atomic, volatile, relaxed, acquiring or releasing: such accesses do not
+    /// race with each other.
+    pub strong: Option<Strength>,
     /// Whether it is by a bulk copy or a product, which reach shared memory by the asynchronous proxy.
     pub proxy: bool,
 }
@@ -797,7 +827,7 @@ pub enum Op {
     /// `stackrestore`: an address. The flag selects one of 64 bits.
     StackRestore(StackTop, bool),
     /// A fence: the machine records it if it looks for races. With the flag, it is of the asynchronous proxy.
-    Fence(bool),
+    Fence(Scope, bool),
     /// Has no effect here: prefetches.
     Nothing,
     /// Cannot be run. The number is the index of the explanation.

@@ -2,8 +2,7 @@
 
 use super::fault::Fault;
 use super::launch::Context;
-use super::program::{CopyQueue, Ins, NONE, Op};
-use super::races::KernelRaces;
+use super::program::{CopyQueue, Ins, NONE, Op, Scope};
 use super::warp::{Flow, Group, TURN, Turn, Warp};
 use crate::fidelity::{self, Limit};
 
@@ -145,8 +144,13 @@ impl Warp {
                 self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask, group.pc)?;
             }
             Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
-            Op::Fence(false) => self.order(cx, KernelRaces::fence),
-            Op::Fence(true) => self.order(cx, KernelRaces::proxy_fence),
+            Op::Fence(scope, false) => {
+                self.order(cx, |order, block, warp| order.fence(block, warp, mask, scope));
+                if scope > Scope::Block {
+                    self.acquire_flags(cx, mask);
+                }
+            }
+            Op::Fence(_, true) => self.order(cx, |order, block, warp| order.proxy_fence(block, warp, mask)),
             Op::Nothing => {}
             Op::Sleep => {
                 cx.cluster.works();
@@ -185,13 +189,7 @@ impl Warp {
             | Op::ActiveMask
             | Op::Elect
             | Op::IsSpace(..) => {
-                if matches!(
-                    ins.op,
-                    Op::WarpBarrier | Op::Shuffle(..) | Op::Vote(..) | Op::Match(..) | Op::Redux(_)
-                ) {
-                    self.order(cx, KernelRaces::warp_meets);
-                }
-                return Ok(self.together(ins, group, mask));
+                return Ok(self.together(cx, ins, group, mask));
             }
         }
         group.pc += 1;

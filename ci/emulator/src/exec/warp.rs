@@ -223,7 +223,7 @@ impl Warp {
     }
 
     /// Takes the group that runs next, and the instruction at which another group must be considered.
-    pub(super) fn pick(&mut self, cx: &Context<'_>) -> Option<(Group, Option<u32>)> {
+    pub(super) fn pick(&mut self, cx: &mut Context<'_>) -> Option<(Group, Option<u32>)> {
         self.wake(cx);
         // After many turns of a loop, the group that has waited longest runs.
         let fair = self.unfair >= PATIENCE;
@@ -256,7 +256,7 @@ impl Warp {
     }
 
     /// Wakes the groups whose wait is over.
-    fn wake(&mut self, cx: &Context<'_>) {
+    fn wake(&mut self, cx: &mut Context<'_>) {
         let live = self.live;
         for at in 0..self.groups.len() {
             let g = self.groups[at];
@@ -269,6 +269,7 @@ impl Warp {
                     let arrived = self.groups.iter().filter(|o| o.wait == g.wait).fold(0, |m, o| m | o.mask);
                     let over = mask & live & !arrived == 0;
                     if over {
+                        self.order(cx, |order, block, warp| order.warp_meets(block, warp, arrived));
                         let met = self.groups.iter_mut().filter(|o| o.wait == g.wait);
                         met.for_each(|o| o.wait = Wait::Nothing);
                     }
@@ -295,7 +296,7 @@ impl Warp {
         self.live &= !mask;
         let opened = cx.barriers.exit(mask.count_ones());
         for id in opened {
-            self.order(cx, |races, block, _| races.opens(block, id));
+            self.order(cx, |order, block, _| order.opens(block, id));
         }
         let now = Some(cx.cluster.generation);
         let arrived = lanes(mask).filter(|&lane| self.arrived[lane].take() == now).count();

@@ -3,14 +3,15 @@
 //! If races are looked for, such memory is mapped twice: for the program, and for this library. The program's
 //! pages are protected from when an operation on them is submitted until the host has waited for it: against
 //! writes if the operation reads, against all accesses otherwise. A kernel's accesses are not known before it
-//! runs, so until then the managed allocations that its arguments point to are protected. An operation that
+//! runs, so until then the managed and pinned allocations that its arguments point to are protected (pinned
+//! ones only if system calls of the program open pages: `system_calls.rs`). An operation that
 //! comes after a host function protects nothing before that has returned, because the function may use the
 //! memory. An access of the host faults. The handler records it as an access of the host to that byte, opens
 //! the page, and the program goes on.
 //!
 //! This does not find further accesses of the host to a page after its first one, until the next operation
-//! on the page; accesses to registered memory, which the program has mapped; and accesses by system calls,
-//! which refuse protected pages (`EFAULT`).
+//! on the page or the next flag that a kernel sets there; and accesses to registered memory, which the
+//! program has mapped.
 #![expect(unsafe_code, reason = "protects pages and handles the faults")]
 
 use core::ffi::{c_int, c_void};
@@ -63,6 +64,40 @@ pub(crate) fn remove_view(start: u64) {
     }
 }
 
+/// Whether there is memory that is mapped twice.
+pub(crate) fn is_used() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
+/// Whether bytes are of memory that is mapped twice.
+pub(crate) fn is_view(start: u64, bytes: u64) -> bool {
+    let end = start.saturating_add(bytes);
+    let guards = GUARDS.lock();
+    guards.views.range(..end).next_back().is_some_and(|(_, (last, _))| start < *last)
+}
+
+/// Opens the pages of bytes of such memory for a system call.
+pub(crate) fn open(start: u64, bytes: u64) {
+    let end = start.saturating_add(bytes);
+    let guards = GUARDS.lock();
+    for (first, (last, _)) in guards.views.range(..end).rev().take_while(|(_, (last, _))| start < *last) {
+        set(start.max(*first), end.min(*last), libc::PROT_READ | libc::PROT_WRITE);
+    }
+}
+
+/// Whether pinned memory that a kernel's arguments point to is protected: if system calls open it.
+static PINNED: AtomicBool = AtomicBool::new(false);
+
+/// Protects pinned memory from now on, too.
+pub(crate) fn protect_pinned() {
+    PINNED.store(true, Ordering::Relaxed);
+}
+
+/// Protects a page again that an access of the host has opened.
+pub(crate) fn protect_again(address: u64) {
+    GUARDS.lock().apply(address, address.saturating_add(1));
+}
+
 /// Protects bytes that an operation uses, if they are mapped twice.
 pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<OrderedOperation>) {
     if !ANY.load(Ordering::Relaxed) || bytes == 0 {
@@ -78,14 +113,16 @@ pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<Orde
     });
 }
 
-/// The same for all bytes of each managed allocation that some words point to.
+/// The same for all bytes of each managed or pinned allocation that some words point to.
 pub(crate) fn protect_targets(words: &[u8], operation: &Arc<OrderedOperation>) {
     if !ANY.load(Ordering::Relaxed) {
         return;
     }
     let mut guards = GUARDS.lock();
     for word in words.as_chunks::<8>().0 {
-        if let Some((start, end, true)) = guards.around(u64::from_le_bytes(*word)) {
+        if let Some((start, end, managed)) = guards.around(u64::from_le_bytes(*word))
+            && (managed || PINNED.load(Ordering::Relaxed))
+        {
             guards.add(PageGuard { start, end, writes: true, operation: Arc::clone(operation) });
         }
     }
@@ -156,8 +193,18 @@ static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 pub(crate) struct Accesses {
     pub(crate) guarded: fn(u64, bool, usize),
     pub(crate) forbidden: fn(u64, bool, usize),
+    /// The same about a system call on memory that is mapped twice: the address, the bytes, and whether it
+    /// writes.
+    pub(crate) called: fn(u64, u64, bool),
 }
 static ACCESSES: OnceLock<Accesses> = OnceLock::new();
+
+/// A system call has used memory that is mapped twice.
+pub(crate) fn called(address: u64, bytes: u64, writes: bool) {
+    if let Some(accesses) = ACCESSES.get() {
+        (accesses.called)(address, bytes, writes);
+    }
+}
 
 /// Handles accesses of the host that fault from now on.
 pub(crate) fn watch(accesses: Accesses) {

@@ -9,6 +9,7 @@
 //! Otherwise a program whose threads wait for each other would be reported. For the same reason, what happens
 //! before a host function is known to the host when the function is called.
 
+pub(crate) mod flags;
 pub(crate) mod guard;
 mod history;
 mod order;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 pub(crate) use history::{AccessMode, Span};
 pub(crate) use order::{OrderedOperation, Origin};
 pub(crate) use touched::Touched;
+
+use flags::Flags;
 
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
@@ -42,6 +45,7 @@ pub(crate) struct Races {
     pub(crate) functions: BTreeMap<OperationId, Arc<OrderedOperation>>,
     /// The memory that was freed, and by what.
     freed: VecDeque<(Allocation, Arc<OrderedOperation>)>,
+    pub(crate) flags: Flags,
     reported: HashSet<[(HostLine, String); 2]>,
 }
 
@@ -53,6 +57,7 @@ impl Races {
             running: HashMap::new(),
             functions: BTreeMap::new(),
             freed: VecDeque::new(),
+            flags: Flags::default(),
             reported: HashSet::new(),
         }
     }
@@ -92,6 +97,20 @@ impl Races {
         self.report(&earlier, operation, AccessMode::Use, (span.clone(), span), Some(&gone));
     }
 
+    /// Records an access of the host by a system call, in a host function or elsewhere.
+    pub(crate) fn host_called(
+        &mut self,
+        allocation: &Allocation,
+        (address, bytes, writes): (u64, u64, bool),
+        function: Option<OperationId>,
+        line: HostLine,
+    ) {
+        let mode = if writes { AccessMode::Write } else { AccessMode::Read };
+        let function = function.and_then(|id| self.functions.get(&id)).cloned();
+        let operation = function.unwrap_or_else(|| self.order.add_host("a system call of the host", line));
+        self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, bytes)]);
+    }
+
     /// Records an access of the host to a byte, in a host function or elsewhere.
     pub(crate) fn host_accessed(
         &mut self,
@@ -119,6 +138,7 @@ impl Races {
 
     /// Forgets what no later operation can race with, if no operation is pending.
     pub(crate) fn forget_known(&mut self) {
+        self.flags.clear();
         let order = &self.order;
         self.histories.retain(|record| !order.host_knows(&record.operation));
         self.freed.retain(|it| !order.host_knows(&it.1));

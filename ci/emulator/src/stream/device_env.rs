@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::condition;
 use super::grid::Grid;
@@ -11,6 +12,7 @@ use crate::device::Limits;
 use crate::exec::env::{AccessKind, Env, Region, RuntimeAnswer, RuntimeCall};
 use crate::exec::image::{Image, Texture};
 use crate::exec::launch::element;
+use crate::exec::program::Scope;
 use crate::exec::{Mistake, Poll, Program, Refused, Report};
 use crate::finding::{self, Finding, Subject};
 use crate::host_line::{HostLine, demangled};
@@ -141,12 +143,33 @@ impl Env for DeviceEnv<'_> {
         }
     }
 
+    fn runs_on(&self) -> bool {
+        self.queue.runs_on
+    }
+
+    fn has_flags(&self) -> bool {
+        self.may_find_flags()
+    }
+
+    fn wrote_flag(&mut self, at: *mut u8, atomic: bool, releases: Option<Scope>) {
+        self.note_flag(at, atomic, releases);
+    }
+
+    fn finds_flag(&mut self, at: *mut u8, value: u64) -> bool {
+        self.finds(at, value)
+    }
+
+    fn acquired(&mut self, at: usize, program: &Arc<Program>) {
+        self.acquire(at, program);
+    }
+
     fn report(&mut self, report: Report) {
         let Report { mistake, mut what, parts, memory } = report;
         let advice = "Between the two, put a __syncthreads() or __syncwarp() for threads of one block or \
                       warp. Between blocks, use two kernels, grid.sync() of a cooperative launch, or atomic \
                       operations and fences.";
         let barrier = "All threads of a block must reach the same __syncthreads().";
+        let mask = "The mask must name each thread that executes the instruction, and only those that do.";
         let proxy = "After the writes, have the threads that wrote execute fence.proxy.async, and then \
                      meet at a barrier.";
         let object = memory.and_then(|(at, size)| Some((self.allocations.at(at)?, at, size)));
@@ -162,6 +185,7 @@ impl Env for DeviceEnv<'_> {
                 Finding::new(Subject::Bounds, what, "Check the index against the array's length.")
             }
             Mistake::Barrier => Finding::new(Subject::Barrier, what, barrier),
+            Mistake::Mask => Finding::new(Subject::Barrier, what, mask),
             Mistake::Proxy => Finding::new(Subject::Race, what, proxy),
         };
         let finding = parts.into_iter().fold(finding, |it, (what, at)| it.thread(what, at));

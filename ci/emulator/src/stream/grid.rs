@@ -33,4 +33,6 @@ pub(super) struct Grid {
     /// The accesses of the kernel since its last launch are those of this operation.
     pub(super) phase: Option<OperationId>,
     pub(super) phases: usize,
+    /// The operations whose flags the kernel has acquired since: its next accesses come after them.
+    pub(super) acquired: Vec<OperationId>,
 }

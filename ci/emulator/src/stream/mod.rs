@@ -15,6 +15,7 @@ mod drive;
 mod early;
 mod event;
 mod fill;
+mod flags;
 mod grid;
 mod host;
 mod names;

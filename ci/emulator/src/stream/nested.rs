@@ -51,7 +51,7 @@ const FORGET: u64 = 4;
 /// Handles of streams and events are no addresses of anything.
 const FIRST_HANDLE: u64 = 0x5EED_0000_0000;
 /// So many launches of a grid divide its accesses into those before and after, if races are looked for.
-const MOST_PHASES: usize = 256;
+pub(super) const MOST_PHASES: usize = 256;
 
 /// The first address that may be one of memory: an H200 looks at none below.
 const FIRST_ADDRESS: u64 = 1 << 12;
@@ -200,7 +200,7 @@ impl DeviceEnv<'_> {
         Ok(RuntimeAnswer { result: code.0.into(), output })
     }
 
-    fn grid(&mut self) -> &mut Grid {
+    pub(super) fn grid(&mut self) -> &mut Grid {
         self.grid.get_or_insert_default()
     }
 
@@ -334,7 +334,7 @@ impl DeviceEnv<'_> {
 
     /// Ends a phase of the kernel, if races are looked for: what starts now comes after its accesses so far,
     /// and not after later ones.
-    fn divide(&mut self, program: &Arc<Program>) {
+    pub(super) fn divide(&mut self, program: &Arc<Program>) {
         let Some(touched) = &mut self.touched else { return };
         let grid = self.grid.get_or_insert_default();
         if grid.phases >= MOST_PHASES {
@@ -488,15 +488,16 @@ fn caller(call: &RuntimeCall<'_>) -> String {
 
 impl Grid {
     /// Begins the next phase of a kernel that has started work: an operation for its next accesses.
-    fn divide(&mut self, queue: &mut Queue, whole: OperationId) {
-        let before: Vec<OperationId> = self.phase.into_iter().collect();
+    pub(super) fn divide(&mut self, queue: &mut Queue, whole: OperationId) {
+        let mut before = core::mem::take(&mut self.acquired);
+        before.extend(self.phase);
         self.phase = queue.push_phase(whole, &before);
         self.phases += 1;
     }
 
     /// The operation that the last accesses of a kernel are of, if races are looked for.
     pub(super) fn last_phase(&mut self, queue: &mut Queue, whole: OperationId) -> OperationId {
-        if self.phase.is_none() && self.tail.is_empty() {
+        if self.phase.is_none() && self.tail.is_empty() && self.acquired.is_empty() {
             return whole;
         }
         self.divide(queue, whole);

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZero;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use cuda_hazard::happens_before::VectorClock;
@@ -17,6 +17,7 @@ use super::grid::Grid;
 use super::names::{OperationId, StreamId};
 use super::work::Work;
 use crate::config::Schedule;
+use crate::exec::Program;
 use crate::host_line::HostLine;
 use crate::race::{Origin, Races};
 use crate::thread;
@@ -76,6 +77,8 @@ pub(crate) struct Queue {
     pub(super) staged: usize,
     /// Whether the process ends.
     pub(super) ends: bool,
+    /// Whether the other blocks of a kernel run on after a fault.
+    pub(crate) runs_on: bool,
     /// The races between operations, if they are looked for.
     pub(crate) races: Option<Races>,
     /// The work and the handles of kernels that run and have called the runtime.
@@ -101,6 +104,7 @@ impl Queue {
             started: false,
             staged: 0,
             ends: false,
+            runs_on: false,
             races: None,
             grids: HashMap::new(),
             handles: 0,
@@ -259,6 +263,14 @@ impl Queue {
         }
         if wanted {
             self.want(until);
+        }
+    }
+
+    /// The program of an operation that is a kernel and does not run at this moment.
+    pub(super) fn program(&self, id: OperationId) -> Option<Arc<Program>> {
+        match self.entries.get(&id)?.work.as_ref()? {
+            Work::Task(task) => task.program().cloned(),
+            _ => None,
         }
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Summary {
     notes: BTreeSet<String>,
     /// The command of each process, with its rank.
     processes: BTreeMap<u64, String>,
+    /// Those that have reported their end.
+    ended: BTreeSet<u64>,
     approximate: BTreeSet<String>,
     unchecked: BTreeSet<String>,
 }
@@ -65,6 +67,9 @@ impl Summary {
                     process["rank"].as_str().map_or_else(String::new, |rank| format!(" (rank {rank})"));
                 let pid = process["pid"].as_u64().unwrap_or(0);
                 summary.processes.insert(pid, format!("{}{rank}", command.join(" ")));
+                if row["findings"].is_object() {
+                    summary.ended.insert(pid);
+                }
                 let words =
                     |value: &Value| list(value).iter().map(|it| text(it).to_owned()).collect::<Vec<_>>();
                 summary.approximate.extend(words(&row["approximate"]));
@@ -216,6 +221,9 @@ impl fmt::Display for Summary {
                 }
             }
         }
+        for (_, command) in self.processes.iter().filter(|it| !self.ended.contains(it.0)) {
+            writeln!(f, "  ended early, by a crash, a signal or _exit: {command}")?;
+        }
         for note in &self.notes {
             writeln!(f, "  note: {note}")?;
         }
@@ -250,13 +258,16 @@ mod tests {
         let process =
             |pid, command: &[&str], rank: Option<&str>, approximate: &[&str], unchecked: &[&str]| {
                 let process = json!({ "command": command, "pid": pid, "rank": rank });
-                json!({ "process": process, "approximate": approximate, "not_checked": unchecked })
+                json!({
+                    "process": process, "findings": {}, "approximate": approximate, "not_checked": unchecked,
+                })
             };
         let ends = [
             process(1, &["./t", "--fast"], None, &["clocks"], &[]),
             process(2, &["./t"], Some("1"), &[], &["barriers"]),
         ];
-        let rows = [race(1), leak, race(2)].into_iter().chain(ends).map(|row| format!("{row}\n"));
+        let crashed = json!({ "process": json!({ "command": ["./c"], "pid": 3, "rank": null }) });
+        let rows = [race(1), leak, race(2), crashed].into_iter().chain(ends).map(|row| format!("{row}\n"));
         rows.chain(["not a line of a report\n".to_owned()]).collect()
     }
 
@@ -265,10 +276,11 @@ mod tests {
         let summary = Summary::new(&report());
         let text = summary.to_string();
         for words in [
-            "2 processes on the emulator, 1 finding, 1 suppressed\n",
+            "3 processes on the emulator, 1 finding, 1 suppressed\n",
             "race at a.cu:3 in k<int> (2 processes, 2 times): nothing orders\n",
             "    in ./t --fast, and others\n",
             "leak at b.cu:7 in main (1 process), suppressed: at exit\n",
+            "  ended early, by a crash, a signal or _exit: ./c\n",
             "approximate: clocks\n",
             "not checked: barriers\n",
         ] {
@@ -281,7 +293,7 @@ mod tests {
     fn the_report_for_ci_has_a_case_for_each_process_and_finding_and_is_xml() {
         let xml = Summary::new(&report()).junit(1.5);
         for words in [
-            "tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"1.500\"",
+            "tests=\"5\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"1.500\"",
             "name=\"./t (rank 1)\"/>",
             "<testcase classname=\"cuda-emulate.finding\" name=\"race: a.cu:3 in k&lt;int&gt;\">\n",
             "<failure type=\"race\" message=\"nothing orders\">write&#10;Order them.</failure>",

@@ -9,6 +9,7 @@ mod library;
 mod mistakes;
 mod nested;
 mod programs;
+mod races;
 mod scripts;
 mod tool;
 mod within;

@@ -1,5 +1,6 @@
 // A stand-in for NVRTC: its "PTX" is a list of what it was given. The source `wrong` is a wrong one, and the
-// option `--unknown` an unknown one. Each compilation adds a line to the file that NVRTC_STAND_IN_CALLS names.
+// option `--unknown` an unknown one. Each compilation adds a line to the file that NVRTC_STAND_IN_CALLS
+// names.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

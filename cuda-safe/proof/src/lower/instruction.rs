@@ -1,5 +1,7 @@
 //! What each instruction becomes.
 
+use std::collections::BTreeSet;
+
 use super::{Entity, Lowering, Refused, Type, bits_of, integer, negated, number, space_of};
 use crate::ptx::{Instruction, Operand as Source, Statement, bytes_of};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
@@ -21,14 +23,14 @@ fn float(ty: &str) -> Option<(u8, i128, i128)> {
     }
 }
 
-/// Returns whether an operand names a register.
-fn names(source: &Source<'_>, register: &str) -> bool {
+/// Adds the names in an operand.
+fn add_names<'a>(source: &Source<'a>, names: &mut BTreeSet<&'a str>) {
     match source {
-        Source::Name(name) | Source::Offset(name, _) => *name == register,
-        Source::Address(base, _) | Source::Not(base) => names(base, register),
-        Source::List(all) => all.iter().any(|it| names(it, register)),
-        Source::Pair(one, other) => names(one, register) || names(other, register),
-        Source::Number(_) | Source::Float(_) => false,
+        Source::Name(name) | Source::Offset(name, _) => _ = names.insert(name),
+        Source::Address(base, _) | Source::Not(base) => add_names(base, names),
+        Source::List(all) => all.iter().for_each(|it| add_names(it, names)),
+        Source::Pair(one, other) => [one, other].into_iter().for_each(|it| add_names(it, names)),
+        Source::Number(_) | Source::Float(_) => {}
     }
 }
 
@@ -410,8 +412,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         Ok(())
     }
 
-    /// Lowers the comparison of a floating-point number with a positive one to comparisons of their bits, which
-    /// are in the same order. The bits of infinity are the highest of a number: a NaN has higher ones.
+    /// Lowers the comparison of a floating-point number with a positive one to comparisons of their bits,
+    /// which are in the same order. The bits of infinity are the highest of a number: a NaN has higher ones.
     fn float_test(
         &mut self,
         it: &'m Instruction<'a>,
@@ -419,13 +421,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
         b: &Source<'a>,
     ) -> Refused<Option<Operand>> {
         let last = it.words.last().copied().unwrap_or_default();
-        let (Some((bits, least, infinity)), Source::Name(name), Source::Float(Some(limit))) =
-            (float(last), a, b)
-        else {
+        let (Some((bits, least, infinity)), Source::Float(Some(limit))) = (float(last), b) else {
             return Ok(None);
         };
         // Below the least normal number, `ftz` changes the order.
-        if !self.has_bits_that_matter(name) || !(least..=infinity).contains(&i128::from(*limit)) {
+        if !(least..=infinity).contains(&i128::from(*limit)) {
             return Ok(None);
         }
         let (op, is_negated) = match it.words.get(1).copied().unwrap_or_default() {
@@ -450,41 +450,26 @@ impl<'m, 'a> Lowering<'m, 'a> {
         Ok(Some(if is_negated { Operand::Negated(test) } else { Operand::Register(test) }))
     }
 
-    /// Returns the instructions of the function that name a register among their operands.
-    fn users(&self, register: &str) -> impl Iterator<Item = &'m Instruction<'a>> {
-        let function =
-            self.calls.last().and_then(|own| self.module.functions.iter().find(|it| it.name == *own));
-        let body = function.map(|it| &it.body[..]).unwrap_or_default();
-        body.iter().filter_map(move |statement| match statement {
-            Statement::Instruction(it) if it.operands.iter().any(|it| names(it, register)) => Some(it),
-            _ => None,
-        })
-    }
-
     /// Returns whether a function uses a register only in computations and comparisons of floating-point
     /// numbers. Which NaN it holds cannot be seen there.
-    fn is_only_a_float(&self, register: &str) -> bool {
-        self.users(register).all(|it| {
-            it.words.last().is_some_and(|last| float(last).is_some())
-                && ["abs", "add", "div", "fma", "mul", "neg", "rcp", "setp", "sqrt", "sub"]
-                    .contains(&it.words[0])
-        })
-    }
-
-    /// Returns whether the bits of a floating-point number, or of the number whose magnitude it is, are used as
-    /// such: nothing else is worth the work of its comparisons.
-    fn has_bits_that_matter(&self, register: &str) -> bool {
-        let moves = |register: &str| {
-            self.users(register).any(|it| {
-                it.words[0] == "st"
-                    || it.words[0] == "mov" && matches!(it.words.last(), Some(&("b32" | "b64")))
-            })
-        };
-        moves(register)
-            || self.users(register).any(|it| match (it.words[0], &it.operands[..]) {
-                ("abs", [Source::Name(to), Source::Name(from)]) => *to == register && moves(from),
-                _ => false,
-            })
+    fn is_only_a_float(&mut self, register: &str) -> bool {
+        let Some(own) = self.calls.last().copied() else { return false };
+        let module = self.module;
+        let others = self.no_floats.entry(own).or_insert_with(|| {
+            let mut others = BTreeSet::new();
+            let function = module.functions.iter().find(|it| it.name == own);
+            for statement in function.map(|it| &it.body[..]).unwrap_or_default() {
+                let Statement::Instruction(it) = statement else { continue };
+                let computes = it.words.last().is_some_and(|last| float(last).is_some())
+                    && ["abs", "add", "div", "fma", "mul", "neg", "rcp", "setp", "sqrt", "sub"]
+                        .contains(&it.words[0]);
+                if !computes {
+                    it.operands.iter().for_each(|it| add_names(it, &mut others));
+                }
+            }
+            others
+        });
+        !others.contains(register)
     }
 
     pub(super) fn cvt(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {

@@ -10,9 +10,8 @@ mod needed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::graph::Graph;
 use crate::ptx::{Function, Instruction, Module, Operand as Source, Statement, Variable, bytes_of, parse};
-use crate::slice::{Kernel, Op, Operand, Origin, Parameter, Space, Special, Step};
+use crate::slice::{Graph, Kernel, Op, Operand, Origin, Parameter, Space, Special, Step};
 
 pub use crate::ptx::SyntaxError;
 
@@ -30,6 +29,15 @@ const MOST_CALLS: usize = 24;
 pub fn kernels(text: &str) -> Result<Vec<Kernel>, SyntaxError> {
     let module = parse(text)?;
     module.functions.iter().filter(|it| it.is_entry).map(|it| Lowering::kernel(&module, it)).collect()
+}
+
+/// Returns the number of the architecture that a PTX text is for: 90 for `sm_90` and for `sm_90a`.
+///
+/// # Errors
+/// As [`kernels`].
+pub fn architecture(text: &str) -> Result<i32, SyntaxError> {
+    let missing = SyntaxError { line: 0, message: "no `.target`".to_owned() };
+    parse(text)?.architecture.ok_or(missing)
 }
 
 /// What a name stands for.
@@ -68,6 +76,8 @@ struct Lowering<'m, 'a> {
     returns: Vec<usize>,
     /// Registers that have no name in the PTX: each belongs to one instruction.
     temporaries: BTreeSet<u32>,
+    /// By function: the names that it uses otherwise than in computations of floating-point numbers.
+    no_floats: BTreeMap<&'m str, BTreeSet<&'a str>>,
     /// The handles of textures and surfaces: the step that refuses each, its register, and whether it is a
     /// surface's.
     handles: Vec<(usize, u32, bool)>,
@@ -121,6 +131,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             at: (0, 0),
             returns: Vec::new(),
             temporaries: BTreeSet::new(),
+            no_floats: BTreeMap::new(),
             handles: Vec::new(),
         };
         if module.has_aliases {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
-use crate::graph::Graph;
-use crate::slice::{Kernel, Op, Operand, Step};
+use crate::slice::{Graph, Kernel, Op, Operand, Step};
 
 impl<'m, 'a> Lowering<'m, 'a> {
     /// Leaves out the steps whose results nothing uses that matters.

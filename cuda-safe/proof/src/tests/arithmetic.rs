@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use super::oracle::Random;
+use crate::analysis::Analysis;
 use crate::form::{Form, Symbol};
-use crate::graph::Graph;
-use crate::slice::{Kernel, Op, Operand, Origin, Parameter, Step};
+use crate::slice::{Graph, Kernel, Op, Operand, Origin, Parameter, Step};
 use crate::state::{State, Symbols, Test, Value, range_of};
-use crate::step::{Analysis, signed};
+use crate::step::signed;
 use crate::{Argument, Launch};
 
 /// Returns what a form is, with numbers for the symbols.

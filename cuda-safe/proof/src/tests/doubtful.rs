@@ -4,7 +4,7 @@ use super::oracle::Random;
 use super::runs::{Count, is_far, run};
 use super::spec::Spec;
 use crate::ptx::parse;
-use crate::{Verdict, kernels, prove};
+use crate::{Verdict, architecture, kernels, prove};
 
 /// Declarations that all programs have. `%r1` is a thread's number in the grid, of 256; `%r2` is 100.
 const START: &str = "\
@@ -389,4 +389,53 @@ fn loops_over_a_bound_that_only_threads_know_are_exact() {
              @%p1 bra $l; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r1; @%p2 bra $o;",
         "",
     );
+}
+
+#[test]
+fn headers_and_directives_that_change_what_code_means_are_refused() {
+    const TEXT: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.func helper() { ret; }
+.entry k(.param .u64 x)
+.maxntid 32, 1, 1
+.minnctapersm 1
+{
+.reg .b64 %rd<3>;
+ld.param.u64 %rd1, [x];
+.pragma \"nounroll\";
+st.global.u32 [%rd1], 0;
+ret;
+}
+";
+    let error = |old: &str, new: &str| {
+        assert!(TEXT.contains(old), "{old}");
+        kernels(&TEXT.replace(old, new)).map(|_| ()).map_err(|error| error.message)
+    };
+    assert_eq!(error("ret;", "ret;"), Ok(()));
+    assert_eq!(error("sm_75", "sm_90a, debug"), Ok(()));
+    for (old, new) in [
+        // Addresses of 32 bits, also by default.
+        ("64", "32"),
+        (".address_size 64\n", ""),
+        // Other meanings of instructions.
+        ("8.0", "5.0"),
+        ("8.0", "9"),
+        ("sm_75", "sm_75, map_f64_to_f32"),
+        ("sm_75", "sm_75, texmode_independent"),
+        ("sm_75", "compute_75"),
+        // The text is for the highest one.
+        ("sm_75", "sm_75\n.target sm_90"),
+        (".target sm_75\n", "// .target sm_75\n"),
+        // Behind the call of such a function there is no code.
+        (".func helper()", ".func helper() .noreturn"),
+        (".maxntid 32, 1, 1", ".abi_preserve 32"),
+    ] {
+        assert!(error(old, new).is_err(), "{new}");
+    }
+    assert_eq!(architecture(&TEXT.replace(".target", "// .target sm_90\n.target")), Ok(75));
+    assert_eq!(architecture(&TEXT.replace("sm_75", "sm_90a")), Ok(90));
+    // Which bytes a load returns.
+    refused(".pragma \"used_bytes_mask 0x1\"; ld.global.u32 %r10, [%rd1]; STORE", "pragma");
 }

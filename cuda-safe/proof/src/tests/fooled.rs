@@ -637,3 +637,196 @@ fn calls_with_other_parameters() {
     refused("{ .param .b64 p; st.param.b64 [p], %rd1; .param .b64 q; call (q), malloc, (p); }", "heap");
     refused("call (%r6), %rd1, (%r7);", "");
 }
+
+/// The bits of the float `%f1` are a word of y.
+const FLOAT: &str = "ld.global.f32 %f1, [%rd2]; mov.b32 %r6, %f1;";
+/// How many powers of two the bits are above those of 1: of any bits, nine are left.
+const POWER: &str = "sub.u32 %r7, %r6, 0x3f800000; shr.u32 %r10, %r7, 23; STORE";
+
+#[test]
+fn comparisons_of_floats() {
+    let guarded = |test: &str| format!("{FLOAT} {test} {POWER}");
+    // From 1 to infinity.
+    bytes(&guarded("setp.ge.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 516, 4);
+    bytes(&guarded("setp.gt.ftz.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 516, 4);
+    bytes(&guarded("setp.ltu.f32 %p1, %f1, 0f3F800000; @%p1 ret;"), 516, 4);
+    bytes(&guarded("setp.leu.f32 %p1, %f1, 0f3F800000; @%p1 ret;"), 516, 4);
+    bytes(&guarded("setp.eq.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 4, 4);
+    bytes(&guarded("setp.neu.f32 %p1, %f1, 0f3F800000; @%p1 ret;"), 4, 4);
+    // A NaN passes these, and negative numbers those.
+    bytes(&guarded("setp.lt.f32 %p1, %f1, 0f3F800000; @%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.le.f32 %p1, %f1, 0f3F800000; @%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.geu.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.gtu.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.equ.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.ne.f32 %p1, %f1, 0f3F800000; @%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.num.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.ltu.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.leu.f32 %p1, %f1, 0f3F800000; @!%p1 ret;"), 2048, 4);
+    // Two zeros, a limit below zero, a limit that `ftz` reads as zero, a NaN as the limit, another order.
+    bytes(&guarded("setp.ge.f32 %p1, %f1, 0f00000000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.eq.f32 %p1, %f1, 0f00000000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.ge.f32 %p1, %f1, 0fBF800000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.ge.f32 %p1, %f1, -0f3F800000; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.eq.ftz.f32 %p1, %f1, 0f00000001; @!%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.ltu.f32 %p1, %f1, 0f7FC00000; @%p1 ret;"), 2048, 4);
+    bytes(&guarded("setp.le.f32 %p1, 0f3F800000, %f1; @%p1 ret;"), 2048, 4);
+    // The other of the two results.
+    bytes(&guarded("setp.ltu.f32 %p1|%p2, %f1, 0f3F800000; @!%p2 ret;"), 516, 4);
+    bytes(&guarded("setp.ltu.f32 %p1|%p2, %f1, 0f3F800000; @%p2 ret;"), 2048, 4);
+    bytes(&guarded("setp.lt.u32 %p3, %r1, 9; setp.ge.or.f32 %p1, %f1, 0f3F800000, %p3; @!%p1 ret;"), 2048, 4);
+    // Another word than the one that was compared.
+    let other = "ld.global.f32 %f1, [%rd2]; setp.ge.f32 %p1, %f1, 0f3F800000; @!%p1 ret;";
+    bytes(&format!("{other} {FLOAT} {POWER}"), 2048, 4);
+}
+
+#[test]
+fn magnitudes_of_floats() {
+    let exponent = "shr.u32 %r7, %r6, 23; and.b32 %r8, %r7, 255; sub.u32 %r10, %r8, 143; STORE";
+    let slow = |limit: &str, is_infinite: &str| {
+        format!("{FLOAT} abs.f32 %f2, %f1; {limit} @%p1 ret; {is_infinite} @%p2 ret; {exponent}")
+    };
+    let limit = "setp.ltu.f32 %p1, %f2, 0f47CE4780;";
+    bytes(&slow(limit, "setp.eq.f32 %p2, %f2, 0f7F800000;"), 448, 4);
+    // Infinity and a NaN, and numbers of either sign that are too small.
+    bytes(&slow(limit, "setp.eq.f32 %p2, %f2, 0f7F000000;"), 452, 4);
+    refused(&slow("setp.lt.f32 %p1, %f2, 0f47CE4780;", "setp.eq.f32 %p2, %f2, 0f7F800000;"), "");
+    refused(&slow("setp.ltu.f32 %p1, %f2, 0f4700CE47;", "setp.eq.f32 %p2, %f2, 0f7F800000;"), "");
+    refused(&slow("setp.ltu.f32 %p1, %f1, 0f3F800000;", "setp.eq.f32 %p2, %f2, 0f7F800000;"), "");
+    // Of a NaN, nothing is known but that the magnitude is a NaN.
+    let same = "and.b32 %r8, %r6, 0x7fffffff; sub.u32 %r10, %r7, %r8; STORE";
+    refused(&format!("{FLOAT} abs.f32 %f2, %f1; mov.b32 %r7, %f2; {same}"), "");
+    refused(&format!("{FLOAT} abs.f32 %f2, %f1; selp.f32 %f3, %f2, %f2, %p1; mov.b32 %r7, %f3; {same}"), "");
+    refused(
+        &format!("{FLOAT} abs.f32 %f2, %f1; st.global.f32 [%rd2], %f2; ld.global.u32 %r7, [%rd2]; {same}"),
+        "",
+    );
+    // The register gets another value between.
+    refused(
+        &format!("{FLOAT} abs.f32 %f2, %f1; ld.global.f32 %f2, [%rd2]; {limit} @%p1 ret; {exponent}"),
+        "",
+    );
+    refused(
+        &format!("{FLOAT} abs.f32 %f2, %f1; ld.global.u32 %r6, [%rd2]; {limit} @%p1 ret; {exponent}"),
+        "",
+    );
+    refused(
+        &format!("{FLOAT} setp.lt.u32 %p3, %r1, 9; @%p3 abs.f32 %f2, %f1; {limit} @%p1 ret; {exponent}"),
+        "",
+    );
+    // Twice the bits.
+    let double = "{ .reg .f64 %d<3>; ld.global.f64 %d1, [%rd2]; mov.b64 %rd3, %d1; abs.f64 %d2, %d1;";
+    let high = "@%p1 ret; shr.u64 %rd4, %rd3, 52; cvt.u32.u64 %r6, %rd4; and.b32 %r7, %r6, 2047; \
+                sub.u32 %r10, %r7, 2000; STORE }";
+    bytes(&format!("{double} setp.ltu.f64 %p1, %d2, 0d7D00000000000000; {high}"), 192, 8);
+    refused(&format!("{double} setp.ltu.f64 %p1, %d2, 0d7C00000000000000; {high}"), "");
+    refused(&format!("{double} setp.lt.f64 %p1, %d2, 0d7D00000000000000; {high}"), "");
+}
+
+#[test]
+fn pointers_that_are_chosen() {
+    let store = "mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd3, %rd4; st.global.u32 [%rd5], 0;";
+    // Each case has its own bound.
+    bytes(&format!("setp.lt.u32 %p1, %r1, 9; selp.b64 %rd3, %rd1, %rd2, %p1; {store}"), 36, 1024);
+    bytes(&format!("setp.lt.u32 %p1, %r1, 9; selp.b64 %rd3, %rd2, %rd1, %p1; {store}"), 1024, 36);
+    bytes(
+        &format!(
+            "setp.lt.u32 %p1, %r1, 9; @%p1 bra $a; mov.b64 %rd3, %rd1; bra $b; \
+             $a: mov.b64 %rd3, %rd2; $b: {store}"
+        ),
+        1024,
+        36,
+    );
+    // The test is of a value that is not stable, or of nothing that is known.
+    bytes(&format!("setp.lt.f32 %p1, %f1, 0f3F800000; selp.b64 %rd3, %rd1, %rd2, %p1; {store}"), 1024, 1024);
+    bytes(&format!("selp.b64 %rd3, %rd1, %rd2, %p1; {store}"), 1024, 1024);
+    // The predicate changes between two choices: any of four pairs.
+    bytes(
+        "selp.b64 %rd3, %rd1, %rd2, %p1; setp.lt.u32 %p1, %r1, 9; selp.b64 %rd4, %rd1, %rd2, %p1; \
+         sub.s64 %rd5, %rd3, %rd1; add.s64 %rd6, %rd1, %rd5; st.global.u32 [%rd6+4], 0; \
+         st.global.u32 [%rd4], 0;",
+        8,
+        8,
+    );
+    // A pointer that was chosen, and then the other one's offset.
+    refused(
+        "setp.lt.u32 %p1, %r1, 9; selp.b64 %rd3, %rd1, %rd2, %p1; sub.s64 %rd4, %rd3, %rd2; \
+         add.s64 %rd5, %rd3, %rd4; st.global.u32 [%rd5], 0;",
+        "",
+    );
+    // The pointers change places in each round.
+    refused(
+        "mov.b64 %rd3, %rd1; mov.b64 %rd4, %rd2; mov.u32 %r6, 0; $l: st.global.u32 [%rd3], 0; \
+         mov.b64 %rd5, %rd3; mov.b64 %rd3, %rd4; add.s64 %rd4, %rd5, 4; add.u32 %r6, %r6, 1; \
+         setp.lt.u32 %p1, %r6, %r2; @%p1 bra $l;",
+        "",
+    );
+    // A register that may be unwritten, and one that is a number.
+    refused(&format!("setp.lt.u32 %p1, %r1, 9; @%p1 mov.b64 %rd3, %rd1; {store}"), "");
+    refused(&format!("setp.lt.u32 %p1, %r1, 9; selp.b64 %rd3, %rd1, 4096, %p1; {store}"), "");
+}
+
+#[test]
+fn flags_that_carry_guards() {
+    let start = "mov.u32 %r6, 0; setp.ge.u32 %p1, %r1, %r2; @%p1 bra $e; mov.u32 %r6, 1; $e: bar.sync 0;";
+    let use_it = "setp.eq.u32 %p2, %r6, 0; @%p2 ret; mov.b32 %r10, %r1; STORE";
+    bytes(&format!("{start} {use_it}"), 400, 0);
+    // The flag is turned round, set without the guard as well, or is that of another index.
+    bytes(&format!("{start} setp.ne.u32 %p2, %r6, 0; @%p2 ret; mov.b32 %r10, %r1; STORE"), 1024, 0);
+    bytes(&format!("{start} setp.eq.u32 %p3, %r5, 3; @%p3 mov.u32 %r6, 1; {use_it}"), 1024, 0);
+    bytes(&format!("{start} add.u32 %r1, %r1, 1; {use_it}"), 404, 0);
+    bytes(&format!("{start} xor.b32 %r6, %r6, 1; {use_it}"), 1024, 0);
+    // Two flags, of which the wrong one is asked.
+    let two = "mov.u32 %r6, 0; mov.u32 %r7, 0; setp.ge.u32 %p1, %r1, %r2; @%p1 bra $e; mov.u32 %r6, 1; $e: \
+               setp.ge.u32 %p1, %r1, 200; @%p1 bra $f; mov.u32 %r7, 1; $f: bar.sync 0;";
+    bytes(&format!("{two} {use_it}"), 400, 0);
+    bytes(&format!("{two} setp.eq.u32 %p2, %r7, 0; @%p2 ret; mov.b32 %r10, %r1; STORE"), 800, 0);
+    // The flag of the round before.
+    refused(
+        "mov.u32 %r6, 0; mov.u32 %r7, 0; $l: setp.eq.u32 %p2, %r6, 0; @%p2 bra $n; mov.b32 %r10, %r7; \
+         STORE $n: \
+         setp.lt.u32 %p1, %r7, 9; selp.b32 %r6, 1, 0, %p1; add.u32 %r7, %r7, %r5; add.u32 %r8, %r8, 1; \
+         setp.lt.u32 %p3, %r7, -9; @%p3 bra $l;",
+        "",
+    );
+}
+
+#[test]
+fn masks_and_quotients() {
+    // All bits of the sign, or none.
+    bytes("sub.s32 %r6, %r1, %r2; shr.s32 %r7, %r6, 31; and.b32 %r10, %r7, %r1; STORE", 400, 0);
+    bytes("sub.s32 %r6, %r1, %r2; shr.s32 %r7, %r6, 31; and.b32 %r10, %r1, %r7; STORE", 400, 0);
+    bytes("sub.s32 %r6, %r1, %r2; shr.u32 %r7, %r6, 31; and.b32 %r10, %r7, %r1; STORE", 8, 0);
+    bytes("sub.s32 %r6, %r1, %r2; shr.s32 %r7, %r6, 7; and.b32 %r10, %r7, %r1; STORE", 1024, 0);
+    refused("sub.s32 %r6, %r1, %r2; shr.s32 %r7, %r6, 31; or.b32 %r10, %r7, %r1; STORE", "");
+    refused("sub.s32 %r6, %r1, %r2; shr.s32 %r7, %r6, 31; and.b32 %r10, %r7, %r6; STORE", "");
+    bytes(
+        "sub.s32 %r6, %r1, %r2; shr.s32 %r7, %r6, 31; cvt.u16.u32 %h1, %r7; cvt.u32.u16 %r8, %h1; \
+         and.b32 %r10, %r8, %r1; STORE",
+        1024,
+        0,
+    );
+    // The lowest bits of a mask are those of the result.
+    let vector =
+        "cvt.u64.u32 %rd3, %r7; add.s64 %rd4, %rd1, %rd3; st.global.v4.u32 [%rd4], {%r5, %r5, %r5, %r5};";
+    bytes(&format!("ld.global.u32 %r6, [%rd2]; and.b32 %r7, %r6, 48; {vector}"), 64, 4);
+    bytes(&format!("and.b32 %r7, %r29, 0x50; {vector}"), 96, 0);
+    refused(&format!("ld.global.u32 %r6, [%rd2]; and.b32 %r7, %r6, 40; {vector}"), "multiple of 16");
+    refused(&format!("ld.global.u32 %r6, [%rd2]; or.b32 %r7, %r6, 48; {vector}"), "multiple of 16");
+    refused(&format!("ld.global.u32 %r6, [%rd2]; and.b32 %r8, %r6, 31; xor.b32 %r7, %r8, 48; {vector}"), "");
+    // A guard of what is divided.
+    bytes("rem.u32 %r6, %r1, 10; setp.eq.u32 %p1, %r6, 0; @%p1 ret; sub.u32 %r10, %r6, 1; STORE", 36, 0);
+    bytes("div.u32 %r6, %r1, 10; setp.eq.u32 %p1, %r6, 0; @%p1 ret; sub.u32 %r10, %r6, 1; STORE", 100, 0);
+    refused(
+        "div.u32 %r7, %r1, 10; rem.u32 %r6, %r1, 10; setp.eq.u32 %p1, %r7, 0; @%p1 ret; \
+             sub.u32 %r10, %r6, 1; STORE",
+        "",
+    );
+    refused("rem.u32 %r6, %r1, 10; setp.lt.u32 %p1, %r1, 10; @%p1 ret; sub.u32 %r10, %r6, 1; STORE", "");
+    // The neighbour of a quotient's remainder, in 64 bits, as index arithmetic has it.
+    let neighbour = "rem.u32 %r6, %r1, 10; cvt.u64.u32 %rd3, %r6; shl.b64 %rd4, %rd3, 32; \
+                     add.s64 %rd5, %rd4, -4294967296; shr.u64 %rd6, %rd5, 32; cvt.u32.u64 %r7, %rd6;";
+    bytes(&format!("{neighbour} setp.gt.s32 %p1, %r6, 0; selp.b32 %r10, %r7, 9, %p1; STORE"), 40, 0);
+    refused(&format!("{neighbour} setp.ge.s32 %p1, %r6, 0; selp.b32 %r10, %r7, 9, %p1; STORE"), "");
+    refused(&format!("{neighbour} setp.gt.s32 %p1, %r5, 0; selp.b32 %r10, %r7, 9, %p1; STORE"), "");
+}

@@ -5,5 +5,5 @@ mod doubtful;
 mod fooled;
 mod oracle;
 mod runs;
-#[path = "../../tests/common/spec.rs"]
+#[path = "../../tests/kernels/spec.rs"]
 mod spec;

@@ -355,7 +355,7 @@ fn any_text_is_an_error_or_has_a_verdict() {
     let nested = |open: &str, close: &str, times: usize| {
         let operand = open.repeat(times) + "%r1" + &close.repeat(times);
         format!(
-            ".version 8.0\n.target sm_75\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n\
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n\
              mov.b32 %r1, {operand};\n}}\n"
         )
     };
@@ -367,8 +367,8 @@ fn any_text_is_an_error_or_has_a_verdict() {
         let ends: String = (0..5000).rev().map(|at| format!("@%p1 bra $l{at};\n")).collect();
         let ends = if body == "$l: " { ends } else { "}".repeat(if body == "{ " { 5000 } else { 0 }) };
         let text = format!(
-            ".version 8.0\n.target sm_75\n.visible .entry k()\n{{\n.reg .pred %p<9>;\n{lines}{ends}\n\
-             ret;\n}}\n"
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<9>;\n\
+             {lines}{ends}\nret;\n}}\n"
         );
         let kernels = kernels(&text).expect("PTX");
         let (spec, _) = Spec::parse("k | 1 | 1 |  | ", &kernels).expect("a launch");

@@ -94,7 +94,7 @@ impl Allocation {
             }
             Allocator::Registered => {
                 // After an error, memory that may still be registered is leaked with its container.
-                self.unregister()?;
+                self.unregister_host()?;
                 drop(self.container.take());
                 Ok(())
             }
@@ -103,7 +103,7 @@ impl Allocation {
 
     /// Ends the registration of a container's memory.
     #[track_caller]
-    pub(super) fn unregister(&self) -> Result<()> {
+    pub(super) fn unregister_host(&self) -> Result<()> {
         let _current = self.device.switch()?;
         relax()?;
         // SAFETY: the pointer was passed to `cudaHostRegister` and has not been unregistered since: `bytes`

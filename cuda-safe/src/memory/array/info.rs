@@ -222,6 +222,10 @@ elements! {
     Half: 16 cudaChannelFormatKindFloat;
     f32: 32 cudaChannelFormatKindFloat;
 }
+#[cfg(feature = "half")]
+elements! {
+    half::f16: 16 cudaChannelFormatKindFloat;
+}
 
 #[cfg(test)]
 mod tests {

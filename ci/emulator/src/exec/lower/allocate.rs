@@ -121,7 +121,7 @@ fn defined(ins: &Ins) -> usize {
         | Op::ClusterArrive
         | Op::ClusterWait
         | Op::StackRestore(..)
-        | Op::Fence(_)
+        | Op::Fence(..)
         | Op::Nothing
         | Op::Unsupported(_) => 0,
     }

@@ -3,7 +3,7 @@
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::{Class, Slot, low};
-use crate::exec::program::{Access, BulkCopy, BulkReduction, BulkSide, CopyQueue, Element, NONE, Op};
+use crate::exec::program::{Access, BulkCopy, BulkReduction, BulkSide, CopyQueue, Element, NONE, Op, Scope};
 use crate::exec::tensor::{BYTES, Field};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
@@ -106,7 +106,10 @@ impl Lower<'_> {
                 access.offset += i32::try_from(offset).unwrap_or(0);
                 self.emit(Op::Store(access), &[value, NONE, NONE, NONE, to.slot]);
             }
-            self.emit(Op::Fence(false), &[]);
+            self.emit(Op::Fence(Scope::Device, false), &[]);
+            // All threads of the warp execute it together.
+            let all = self.word(u32::MAX);
+            self.emit(Op::WarpBarrier, &[all]);
             self.program.shows_order = true;
             return Ok(());
         }

@@ -7,13 +7,15 @@
     reason = "atomic operations work on the low bits of 64"
 )]
 
+use std::sync::LazyLock;
+
 use half::{bf16, f16};
 
 use super::allocate::FRAME;
 use super::integer::operand;
 use super::{Failure, Lower, Symbol, UNKNOWN};
 use crate::exec::file::{Class, Slot, low};
-use crate::exec::program::{Access, Element, Modify, NONE, Op};
+use crate::exec::program::{Access, Element, Modify, NONE, Op, Scope, Strength};
 use crate::exec::rounding::seal;
 use crate::ptx::{Function, Instruction, Operand, Space, Type};
 
@@ -32,9 +34,37 @@ pub(super) fn space(i: &Instruction) -> Space {
         .unwrap_or(Space::Generic)
 }
 
-/// Whether accesses by an instruction do not race with each other.
-fn is_strong(i: &Instruction) -> bool {
-    ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|word| i.has(word))
+/// The scope that an instruction names.
+pub(super) fn scope(i: &Instruction) -> Option<Scope> {
+    i.modifiers.iter().find_map(|m| match &**m {
+        "cta" => Some(Scope::Block),
+        "cluster" => Some(Scope::Cluster),
+        "gpu" | "gl" => Some(Scope::Device),
+        "sys" => Some(Scope::System),
+        _ => None,
+    })
+}
+
+/// How an instruction orders others, if its accesses do not race with each other.
+fn strength(i: &Instruction) -> Option<Strength> {
+    let has = |words: &[&str]| words.iter().any(|word| i.has(word));
+    let (acquires, releases) = (has(&["acquire", "acq_rel"]), has(&["release", "acq_rel"]));
+    let usual = if has(&["volatile", "mmio"]) { Scope::System } else { Scope::Device };
+    let is_volatile = has(&["volatile"]) && !volatile_is_plain();
+    let strong = acquires || releases || is_volatile || has(&["relaxed", "mmio"]) || is_atomic(i);
+    strong.then(|| Strength { scope: scope(i).unwrap_or(usual), acquires, releases })
+}
+
+/// Whether volatile accesses race as in C++, where PTX has them as relaxed.
+fn volatile_is_plain() -> bool {
+    static IS_PLAIN: LazyLock<bool> =
+        LazyLock::new(|| std::env::var("CUDA_EMULATOR_VOLATILE").is_ok_and(|it| it == "plain"));
+    *IS_PLAIN
+}
+
+/// Whether an instruction is an atomic operation.
+fn is_atomic(i: &Instruction) -> bool {
+    matches!(&*i.opcode, "atom" | "red")
 }
 
 /// Whether atomic operations give the same in every order, if their old values are not used.
@@ -127,7 +157,7 @@ impl Lower<'_> {
         self.program.accesses += 1;
         let offset = i32::try_from(place.offset).map_err(|_| "an offset too large")?;
         let (space, wide_address) = (place.space, place.wide);
-        Ok(Access { space, element, count, wide, wide_address, offset, cache, strong: false, proxy: false })
+        Ok(Access { space, element, count, wide, wide_address, offset, cache, strong: None, proxy: false })
     }
 
     pub(super) fn load(&mut self, i: &Instruction) -> Result<(), Failure> {
@@ -152,8 +182,9 @@ impl Lower<'_> {
         }
         s[4] = place.slot;
         let mut access = self.access(&place, element, count, class == Class::Wide)?;
-        access.strong = is_strong(i);
-        self.program.shows_order |= access.strong && place.space != Space::Shared;
+        access.strong = strength(i);
+        self.program.shows_order |=
+            (access.strong.is_some() || i.has("volatile")) && place.space != Space::Shared;
         self.emit(if place.argument { Op::Param(access) } else { Op::Load(access) }, &s);
         Ok(())
     }
@@ -186,21 +217,14 @@ impl Lower<'_> {
         }
         s[4] = place.slot;
         let mut access = self.access(&place, element, count, class == Class::Wide)?;
-        access.strong = is_strong(i);
-        self.program.shows_order |= access.strong && place.space != Space::Shared;
-        self.fence_of(i);
+        access.strong = strength(i);
+        self.program.shows_order |=
+            (access.strong.is_some() || i.has("volatile")) && place.space != Space::Shared;
         self.emit(Op::Store(access), &s);
         Ok(())
     }
 
-    /// An instruction that releases is one behind a fence.
-    fn fence_of(&mut self, i: &Instruction) {
-        if i.has("release") || i.has("acq_rel") {
-            self.emit(Op::Fence(false), &[]);
-        }
-    }
-
-    /// Does the same for several elements, each of which is changed by itself.
+    /// An atomic operation on several elements, each of which is changed by itself.
     fn atomics(
         &mut self,
         i: &Instruction,
@@ -216,7 +240,8 @@ impl Lower<'_> {
             olds.push(d);
             // The access of the first element covers all of them, so that the whole range is checked.
             let count = if n == 0 { u8::try_from(values.len()).unwrap_or(0) } else { 1 };
-            let access = self.access(&place, element, count, ty.size() == 8)?;
+            let mut access = self.access(&place, element, count, ty.size() == 8)?;
+            access.strong = strength(i);
             self.emit(Op::Atomic(access, op, wants), &[d, b, b, NONE, place.slot]);
             place.offset += i64::from(ty.size());
         }
@@ -246,7 +271,6 @@ impl Lower<'_> {
             return Err("this memory is not written atomically".into());
         }
         self.program.shows_order |= place.space != Space::Shared && !commutes(i, ty);
-        self.fence_of(i);
         if let Operand::Vector(values) = operand(i, first + 1)? {
             return self.atomics(i, (op, element, ty), place, values);
         }
@@ -259,7 +283,8 @@ impl Lower<'_> {
             Some(c) if i.has("cas") => self.src(c, ty)?,
             _ => b,
         };
-        let access = self.access(&place, element, 1, ty.size() == 8)?;
+        let mut access = self.access(&place, element, 1, ty.size() == 8)?;
+        access.strong = strength(i);
         self.emit(Op::Atomic(access, op, wants), &[d, b, c, NONE, place.slot]);
         Ok(())
     }

@@ -37,7 +37,7 @@ use parking_lot::Mutex;
 pub(in crate::exec) use memory::modify;
 
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
-use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
+use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine, Scope};
 use crate::host_line::is_toolkit;
 use crate::ptx::ast::Name;
 use crate::ptx::{Function, Instruction, Module, Space, Statement, Type, Variable};
@@ -459,7 +459,8 @@ impl<'m> Lower<'m> {
             "membar" | "fence" => {
                 // Fences between ways to reach the same memory, and for new barriers, order no blocks.
                 self.program.shows_order |= !(i.has("async") || i.has("mbarrier_init"));
-                self.emit(Op::Fence(i.has("async") && !i.has("global")), &[]);
+                let scope = memory::scope(i).unwrap_or(Scope::Device);
+                self.emit(Op::Fence(scope, i.has("async") && !i.has("global")), &[]);
                 Ok(())
             }
             // Whatever the cache keeps, memory has the same bytes.

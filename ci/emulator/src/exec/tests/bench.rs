@@ -1,4 +1,5 @@
-//! How fast kernels are interpreted: run with `--release -- --ignored --nocapture speed`.
+//! How fast kernels are interpreted, without and with the checks of races: run with
+//! `--release -- --ignored --nocapture speed`.
 
 use std::time::Instant;
 
@@ -7,6 +8,14 @@ use super::{Loaded, arg, cuda};
 use crate::thread::processor_time;
 
 fn measure(name: &str, m: &mut Loaded, launch: super::super::Launch) {
+    for traces in [false, true] {
+        m.machine.traces = traces;
+        let name = if traces { format!("{name}, with the checks of races") } else { name.to_owned() };
+        measure_once(&name, m, launch.clone());
+    }
+}
+
+fn measure_once(name: &str, m: &mut Loaded, launch: super::super::Launch) {
     let mut kernel = Kernel::new(launch);
     m.machine.processors = 2;
     let (start, used) = (Instant::now(), processor_time());

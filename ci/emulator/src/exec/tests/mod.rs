@@ -27,6 +27,8 @@ pub(super) struct TestMachine {
     pub(super) complaints: String,
     /// The number of processors that kernels may use.
     pub(super) processors: usize,
+    /// Whether it looks for races within kernels.
+    pub(super) traces: bool,
 }
 
 impl TestMachine {
@@ -57,6 +59,9 @@ impl TestMachine {
 impl Env for TestMachine {
     fn processors(&self) -> usize {
         self.processors
+    }
+    fn traces(&self) -> bool {
+        self.traces
     }
     fn region(&mut self, addr: u64) -> Option<Region> {
         let (&start, (data, len)) = self.memory.range_mut(..=addr).next_back()?;

@@ -30,8 +30,8 @@ fn a_launch_that_meets_the_contract_tightly_runs_and_one_element_less_is_refused
         assert_eq!(out.to_vec()?, expected);
         let refused = launch!(heap_squares<<<2, 32, 0, &stream>>>(&one, &mut out, count + 1, &mut failures));
         let expected = format!(
-            "cannot prove heap_squares: its contract `requires count <= len(out)` is not met: {} <= {count} is \
-             false",
+            "cannot prove heap_squares: its contract `requires count <= len(out)` is not met: {} <= {count} \
+             is false",
             count + 1
         );
         assert_eq!(words(refused), expected);

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cuda_sys as sys;
 
-use super::super::{
+use super::super::common::{
     N, add_case, device, first_is, float_is, floats, integers, null, ready, scale, sum, taken, what,
 };
 use crate::case::Cases;
@@ -81,13 +81,13 @@ fn asynchronous(cases: &mut Cases) {
         let (on, count, out) = (stream(log)?, device(log)?, device(log)?);
         need!(log, cudaStreamBeginCapture(on, sys::cudaStreamCaptureModeGlobal));
         need!(log, cudaMemcpyAsync(out.ptr(), count.ptr(), 4, sys::cudaMemcpyDeviceToDevice, on));
-        let graph = super::super::end(log, on);
+        let graph = super::super::common::end(log, on);
         let run = ready(log, graph);
         for number in [1000_i32, 0, 1000] {
             ask!(log, cudaMemcpyAsync(count.ptr(), (&raw const number).cast(), 4, THERE, on));
             let poison = -1_i32;
             ask!(log, cudaMemcpyAsync(out.ptr(), (&raw const poison).cast(), 4, THERE, on));
-            super::super::go(log, run, on);
+            super::super::common::go(log, run, on);
             first_is(log, "number", out)?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::thread;
 use cuda_sys as sys;
 use cuda_sys::cudaError;
 
-use super::super::{
+use super::super::common::{
     N, add_case, begin, device, end, first_is, float_is, floats, null, ready, scale, shape, start, sum,
     taken, waits,
 };
@@ -310,10 +310,10 @@ fn limits(cases: &mut Cases) {
             start(
                 log,
                 "kernel",
-                case_heap as super::super::Kernel,
+                case_heap as super::super::common::Kernel,
                 [1, 1, 0],
                 null(),
-                &mut super::super::arguments![at, bytes],
+                &mut super::super::common::arguments![at, bytes],
             );
             ask!(log, cudaDeviceSynchronize());
             let got = out.load(log)?;
@@ -356,7 +356,7 @@ fn errors(cases: &mut Cases) {
     add_case(cases, 97, "of the error that is taken, on the spot", |log| {
         let over = [1, 1025, 0];
         for form in [over, [1, 1, 1 << 20], [0, 1, 0]] {
-            start(log, "launch", case_empty as super::super::Kernel, form, null(), &mut []);
+            start(log, "launch", case_empty as super::super::common::Kernel, form, null(), &mut []);
             // SAFETY: takes nothing.
             text(log, unsafe { sys::cudaGetLastError() }.0);
         }
@@ -367,11 +367,11 @@ fn errors(cases: &mut Cases) {
     });
     add_case(cases, 31, "between two launches and their waits", |log| {
         for _ in 0..2 {
-            start(log, "launch", case_empty as super::super::Kernel, [1, 2, 0], null(), &mut []);
+            start(log, "launch", case_empty as super::super::common::Kernel, [1, 2, 0], null(), &mut []);
             ask!(log, cudaGetLastError());
             ask!(log, cudaDeviceSynchronize());
         }
-        start(log, "no threads", case_empty as super::super::Kernel, [1, 0, 0], null(), &mut []);
+        start(log, "no threads", case_empty as super::super::common::Kernel, [1, 0, 0], null(), &mut []);
         ask!(log, "wait", cudaDeviceSynchronize());
         ask!(log, cudaGetLastError());
         ask!(log, cudaGetLastError());
@@ -391,7 +391,7 @@ fn errors(cases: &mut Cases) {
     });
     add_case(cases, 85, "behind a launch on a stream, good and bad ones", |log| {
         let on = stream(log)?;
-        let (mut big, kernel) = (shape(1), case_empty as super::super::Kernel);
+        let (mut big, kernel) = (shape(1), case_empty as super::super::common::Kernel);
         for form in [[1, 32, 0], [65_536, 1, 0], [1, 1024, 49_152], [1, 32, 49_153], [1 << 31, 1, 0]] {
             start(log, &format!("{form:?}"), kernel, form, on, &mut []);
             ask!(log, cudaGetLastError());
@@ -412,7 +412,8 @@ fn errors(cases: &mut Cases) {
 /// Notes whether a wait for the device waits for a held stream, and the number that a kernel wrote.
 fn whole_device(cases: &mut Cases) {
     add_case(cases, 24, "after many launches of one kernel", |log| {
-        let (from, out) = (Block::with(log, Kind::Device, &super::super::integers([1; 64]))?, device(log)?);
+        let (from, out) =
+            (Block::with(log, Kind::Device, &super::super::common::integers([1; 64]))?, device(log)?);
         for _ in 0..100 {
             sum(log, "kernel", out, from, 64, null());
         }
@@ -425,7 +426,7 @@ fn whole_device(cases: &mut Cases) {
         ask!(log, cudaMemsetAsync(block.ptr(), 8, N, on));
         let graph = end(log, on);
         let run = ready(log, graph);
-        super::super::go(log, run, on);
+        super::super::common::go(log, run, on);
         need!(log, cudaMemset(block.ptr(), 0, N));
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaGraphLaunch(run, on));

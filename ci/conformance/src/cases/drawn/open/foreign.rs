@@ -4,13 +4,13 @@ use std::ffi::c_int;
 
 use cuda_sys as sys;
 
-use super::super::{N, add_case, begin, device, end, null, taken};
+use super::super::common::{N, add_case, begin, device, end, null, taken};
 use crate::case::Cases;
 use crate::log::{Log, Setup, ask};
 use crate::memory::stream;
 
 /// A file of zeros in memory.
-pub(in super::super) fn file(bytes: i64) -> c_int {
+pub(crate) fn file(bytes: i64) -> c_int {
     // SAFETY: the name is a string, and the file is new.
     unsafe {
         let file = libc::memfd_create(c"zeros".as_ptr(), 0);
@@ -20,7 +20,7 @@ pub(in super::super) fn file(bytes: i64) -> c_int {
 }
 
 /// Asks for a semaphore of a kind and a file.
-pub(in super::super) fn semaphore(
+pub(crate) fn semaphore(
     log: &mut Log,
     what: &str,
     kind: u32,

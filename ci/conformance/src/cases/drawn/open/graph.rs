@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use cuda_sys as sys;
 use cuda_sys::{cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaKernelNodeParams, cudaMemsetParams};
 
-use super::super::{
+use super::super::common::{
     Kernel, N, add_case, arguments, begin, device, end, first_is, float, float_is, floats, go, graph,
     integers, nodes, null, ready, scale, shape, sum, taken, waits,
 };
@@ -27,7 +27,7 @@ pub(super) fn add(cases: &mut Cases) {
 }
 
 /// The description of a kernel node.
-pub(in super::super) fn kernel(of: Kernel, threads: usize, list: &mut [*mut c_void]) -> cudaKernelNodeParams {
+pub(crate) fn kernel(of: Kernel, threads: usize, list: &mut [*mut c_void]) -> cudaKernelNodeParams {
     cudaKernelNodeParams {
         func: of.cast_mut().cast(),
         gridDim: shape(1),
@@ -39,7 +39,7 @@ pub(in super::super) fn kernel(of: Kernel, threads: usize, list: &mut [*mut c_vo
 }
 
 /// A node that sets `width` numbers of four bytes.
-pub(in super::super) fn fill(
+pub(crate) fn fill(
     log: &mut Log,
     what: &str,
     graph: cudaGraph_t,
@@ -218,7 +218,7 @@ fn captures(cases: &mut Cases) {
 }
 
 /// Notes the state of a capture: status, whether there is a graph, and how many nodes the next one follows.
-pub(in super::super) fn info(log: &mut Log, what: &str, on: sys::cudaStream_t) {
+pub(crate) fn info(log: &mut Log, what: &str, on: sys::cudaStream_t) {
     let (mut status, mut id, mut graph) = (sys::cudaStreamCaptureStatus(77), 0, null());
     let (mut list, mut count) = (null::<cudaGraphNode_t>().cast_const(), 77);
     let (status_to, graph_to) = (&raw mut status, &raw mut graph);

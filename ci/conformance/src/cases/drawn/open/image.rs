@@ -3,7 +3,7 @@
 use cuda_sys as sys;
 use cuda_sys::{cudaArray_t, cudaMemcpy3DParms, cudaTextureDesc};
 
-use super::super::{N, add_case, device, null, taken};
+use super::super::common::{N, add_case, device, null, taken};
 use crate::case::Cases;
 use crate::cases::image::{Way, at_places, channels, filled, floats, linear, normalized, read, texture};
 use crate::cases::texture::{of_array, of_row, plain};
@@ -138,8 +138,10 @@ pub(super) fn add(cases: &mut Cases) {
         taken(log)
     });
     add_case(cases, 99, "of a table in linear memory, whose memory goes then", |log| {
-        let (table, on) =
-            (Block::with(log, Kind::Device, &super::super::floats((0..64).map(|i| i as f32)))?, stream(log)?);
+        let (table, on) = (
+            Block::with(log, Kind::Device, &super::super::common::floats((0..64).map(|i| i as f32)))?,
+            stream(log)?,
+        );
         let made = texture(log, of_row(table.ptr(), 256), plain(), None)?;
         read(
             log,

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int, c_void};
 use cuda_sys as sys;
 use cuda_sys::{cudaFuncAttributes, cudaStream_t};
 
-use super::super::{
+use super::super::common::{
     Kernel, add_case, arguments, begin, device, end, first_is, float_is, floats, nodes, null, scale, shape,
     start, sum, taken,
 };
@@ -276,7 +276,7 @@ fn launches(cases: &mut Cases) {
     });
     add_case(cases, 124, "on its own stream, and on one that captures", |log| {
         let (on, out) = (stream(log)?, device(log)?);
-        let from = Block::with(log, Kind::Device, &super::super::integers(0..1024))?;
+        let from = Block::with(log, Kind::Device, &super::super::common::integers(0..1024))?;
         sum(log, "kernel", out, from, 1024, on);
         ask!(log, cudaStreamSynchronize(on));
         first_is(log, "sum", out)?;

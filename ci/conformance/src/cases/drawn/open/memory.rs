@@ -4,7 +4,9 @@ use std::ffi::c_void;
 
 use cuda_sys as sys;
 
-use super::super::{N, add_case, begin, device, end, float_is, floats, null, scale, taken, waits, what};
+use super::super::common::{
+    N, add_case, begin, device, end, float_is, floats, null, scale, taken, waits, what,
+};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{ask, need};

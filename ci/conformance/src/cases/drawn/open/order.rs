@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use cuda_sys as sys;
 use cuda_sys::{cudaEvent_t, cudaStream_t};
 
-use super::super::{N, add_case, begin, device, end, first_is, null, sum, taken, waits};
+use super::super::common::{N, add_case, begin, device, end, first_is, null, sum, taken, waits};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
@@ -156,8 +156,11 @@ fn about(log: &mut Log, on: cudaStream_t) {
 fn asked(cases: &mut Cases) {
     add_case(cases, 53, "before a kernel, for a copy of another stream", |log| {
         let (a, b, mark) = (stream(log)?, stream(log)?, event(log)?);
-        let (from, to, out) =
-            (Block::with(log, Kind::Pinned, &super::super::integers([3; 64]))?, device(log)?, device(log)?);
+        let (from, to, out) = (
+            Block::with(log, Kind::Pinned, &super::super::common::integers([3; 64]))?,
+            device(log)?,
+            device(log)?,
+        );
         // The first launch of a kernel may wait for all streams.
         sum(log, "first", out, to, 64, b);
         need!(log, cudaStreamSynchronize(b));

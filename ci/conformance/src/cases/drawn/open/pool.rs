@@ -5,14 +5,14 @@ use std::ffi::{c_int, c_void};
 use cuda_sys as sys;
 use cuda_sys::{cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps, cudaStream_t};
 
-use super::super::{N, add_case, device, first_is, null, sum, taken, waits, what};
+use super::super::common::{N, add_case, device, first_is, null, sum, taken, waits, what};
 use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
 
 /// What a pool of the device is made of, for files that other processes open or not.
-pub(in super::super) fn wanted(shared: bool) -> cudaMemPoolProps {
+pub(crate) fn wanted(shared: bool) -> cudaMemPoolProps {
     let mut wanted = cudaMemPoolProps { allocType: sys::cudaMemAllocationTypePinned, ..Default::default() };
     wanted.location.type_ = sys::cudaMemLocationTypeDevice;
     if shared {
@@ -21,14 +21,14 @@ pub(in super::super) fn wanted(shared: bool) -> cudaMemPoolProps {
     wanted
 }
 
-pub(in super::super) fn pool(log: &mut Log, shared: bool) -> Result<cudaMemPool_t, Setup> {
+pub(crate) fn pool(log: &mut Log, shared: bool) -> Result<cudaMemPool_t, Setup> {
     let (mut pool, wanted) = (null(), wanted(shared));
     need!(log, cudaMemPoolCreate(&raw mut pool, &raw const wanted));
     Ok(pool)
 }
 
 /// Notes an attribute of 64 bits.
-pub(in super::super) fn value(log: &mut Log, what: &str, pool: cudaMemPool_t, id: cudaMemPoolAttr) {
+pub(crate) fn value(log: &mut Log, what: &str, pool: cudaMemPool_t, id: cudaMemPoolAttr) {
     let mut value = 77_u64;
     ask!(log, what, cudaMemPoolGetAttribute(pool, id, (&raw mut value).cast()));
     log.fact("value", value);
@@ -107,7 +107,7 @@ fn allocations(cases: &mut Cases) {
     });
     add_case(cases, 114, "for a copy up, an event behind it, a kernel elsewhere", |log| {
         let (a, b, mark) = (stream(log)?, stream(log)?, event(log)?);
-        let (from, out) = (super::super::integers([4; 1024]), device(log)?);
+        let (from, out) = (super::super::common::integers([4; 1024]), device(log)?);
         let at = memory(log, "it", N, a);
         ask!(log, cudaMemcpyAsync(at, from.as_ptr().cast(), N, sys::cudaMemcpyHostToDevice, a));
         ask!(log, cudaEventRecord(mark, a));

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cuda_sys as sys;
 
-use super::super::{
+use super::super::common::{
     N, add_case, device, end, first_is, float, floats, integers, null, scale, sum, taken, waits,
 };
 use crate::case::Cases;
@@ -152,7 +152,7 @@ fn fills(cases: &mut Cases) {
         need!(log, cudaStreamBeginCapture(on, sys::cudaStreamCaptureModeGlobal));
         sum(log, "captured", block, from, 10, on);
         let graph = end(log, on);
-        let run = super::super::ready(log, graph);
+        let run = super::super::common::ready(log, graph);
         for value in [0, 10, 200] {
             ask!(log, cudaMemset(block.ptr(), value, 1));
             ask!(log, cudaGraphLaunch(run, null()));
@@ -237,13 +237,13 @@ fn retired(log: &mut Log) -> Outcome {
     let symbol = unsafe { case_retired_symbol() };
     let ask_for = |log: &mut Log| -> Result<(), Setup> {
         let mut at = out.ptr();
-        super::super::start(
+        super::super::common::start(
             log,
             "kernel",
-            case_retire as super::super::Kernel,
+            case_retire as super::super::common::Kernel,
             [5, 1, 0],
             on,
-            &mut super::super::arguments![at],
+            &mut super::super::common::arguments![at],
         );
         let mut left = 77_u32;
         let to: *mut c_void = (&raw mut left).cast();

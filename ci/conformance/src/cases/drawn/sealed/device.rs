@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use cuda_sys as sys;
 use cuda_sys::{cudaDeviceAttr, cudaDeviceProp};
 
-use super::super::{
+use super::super::common::{
     N, add_case, begin, device, end, first_is, float_is, floats, integers, null, ready, scale, start, sum,
     taken, waits,
 };
@@ -319,7 +319,7 @@ fn whole_device(cases: &mut Cases) {
                 super::kernel::shared(),
                 [1, 64, shared],
                 null(),
-                &mut super::super::arguments![at],
+                &mut super::super::common::arguments![at],
             );
             ask!(log, cudaDeviceSynchronize());
             ask!(log, cudaGetLastError());

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use cuda_sys as sys;
 use cuda_sys::cudaError;
 
-use super::super::{N, add_case, begin, device, end, null, ready, start, sum, taken};
+use super::super::common::{N, add_case, begin, device, end, null, ready, start, sum, taken};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, ask, error_name, need};
@@ -75,17 +75,18 @@ pub(super) fn add(cases: &mut Cases) {
         need!(log, cudaMemsetAsync(out.ptr(), 1, N, on));
         let graph = end(log, on);
         let run = ready(log, graph);
-        let (other, mut result) = (super::super::graph(log)?, sys::cudaGraphExecUpdateResultInfo::default());
+        let (other, mut result) =
+            (super::super::common::graph(log)?, sys::cudaGraphExecUpdateResultInfo::default());
         ask!(log, cudaGraphExecUpdate(run, other, &raw mut result));
         log.fact("result", result.result.0);
         ask!(log, cudaGetLastError());
         ask!(log, "left", cudaPeekAtLastError());
-        super::super::go(log, run, on);
+        super::super::common::go(log, run, on);
         taken(log)
     });
     add_case(cases, 227, "behind the wait for a kernel that traps", |log| {
         let block = device(log)?;
-        start(log, "launch", case_trap as super::super::Kernel, [1, 1, 0], null(), &mut []);
+        start(log, "launch", case_trap as super::super::common::Kernel, [1, 1, 0], null(), &mut []);
         ask!(log, cudaDeviceSynchronize());
         ask!(log, cudaGetLastError());
         ask!(log, "again", cudaGetLastError());

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use cuda_sys as sys;
 
+use super::super::common::{N, add_case, begin, device, end, null, taken};
 use super::super::open::foreign::{file, semaphore};
-use super::super::{N, add_case, begin, device, end, null, taken};
 use crate::case::Cases;
 use crate::log::{Log, Outcome, ask};
 use crate::memory::stream;

@@ -3,11 +3,11 @@
 use cuda_sys as sys;
 use cuda_sys::{cudaGraph_t, cudaGraphNode_t, cudaKernelNodeParams};
 
-use super::super::open::graph::{fill, info, kernel};
-use super::super::{
+use super::super::common::{
     Kernel, N, add_case, arguments, begin, device, end, first, first_is, float, floats, go, graph, integers,
     nodes, null, ready, scale, sum, taken,
 };
+use super::super::open::graph::{fill, info, kernel};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
@@ -141,7 +141,7 @@ fn built(cases: &mut Cases) {
         taken(log)
     });
     add_case(cases, 199, "alone in a graph, behind a node of another one, taken out", |log| {
-        let (graph, other, mut made) = (graph(log)?, super::super::graph(log)?, null());
+        let (graph, other, mut made) = (graph(log)?, super::super::common::graph(log)?, null());
         let a = empty(log, "alone", graph, &[]);
         empty(log, "behind another graph's", other, &[a]);
         ask!(log, "no graph", cudaGraphAddEmptyNode(&raw mut made, null(), null(), 0));

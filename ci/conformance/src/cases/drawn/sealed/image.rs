@@ -3,8 +3,8 @@
 use cuda_sys as sys;
 use cuda_sys::{cudaArray_t, cudaTextureDesc};
 
+use super::super::common::{N, add_case, device, holds, null, taken};
 use super::super::open::foreign::file;
-use super::super::{N, add_case, device, holds, null, taken};
 use crate::case::Cases;
 use crate::cases::image::{
     Way, at_places, channels, filled, floats, levels, linear, normalized, read, read_integers, texture,
@@ -277,7 +277,8 @@ fn formats(cases: &mut Cases) {
         Ok(())
     });
     add_case(cases, 229, "of the elements of a table in linear memory", |log| {
-        let table = Block::with(log, Kind::Device, &super::super::floats((0..256).map(|i| 0.25 * i as f32)))?;
+        let table =
+            Block::with(log, Kind::Device, &super::super::common::floats((0..256).map(|i| 0.25 * i as f32)))?;
         for (count, bytes) in [(1, 1024), (2, 1024), (4, 512), (1, 2)] {
             let mut image = of_row(table.ptr(), bytes);
             image.res.linear.desc = channels(32, count, sys::cudaChannelFormatKindFloat);

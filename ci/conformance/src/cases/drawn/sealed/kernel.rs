@@ -2,7 +2,7 @@
 
 use cuda_sys as sys;
 
-use super::super::{
+use super::super::common::{
     Kernel, N, add_case, arguments, begin, device, end, first_is, float, floats, integers, nodes, null,
     ready, scale, shape, start, sum, taken,
 };
@@ -95,7 +95,7 @@ pub(super) fn add(cases: &mut Cases) {
                 ask!(log, cudaGraphExecUpdate(run, graph, &raw mut result));
                 log.fact("result", result.result.0);
             }
-            super::super::go(log, run, on);
+            super::super::common::go(log, run, on);
         }
         let got = (float(log, a, 63)?, float(log, b, 63)?);
         log.fact("numbers", format_args!("{got:?}"));

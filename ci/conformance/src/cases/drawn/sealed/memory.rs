@@ -6,10 +6,10 @@ use std::thread;
 use cuda_sys as sys;
 use cuda_sys::cudaMemLocation;
 
-use super::super::open::pool::{pool, value, wanted};
-use super::super::{
+use super::super::common::{
     N, add_case, begin, device, end, float_is, floats, holds, null, scale, taken, waits, what,
 };
+use super::super::open::pool::{pool, value, wanted};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
@@ -76,7 +76,7 @@ fn frees(cases: &mut Cases) {
     });
     add_case(cases, 244, "operands, behind a launch that was refused", |log| {
         let blocks = [device(log)?, device(log)?];
-        super::super::start(log, "launch", super::kernel::empty(), [1, 4096, 0], null(), &mut []);
+        super::super::common::start(log, "launch", super::kernel::empty(), [1, 4096, 0], null(), &mut []);
         for block in blocks {
             ask!(log, cudaFree(block.ptr()));
         }
@@ -153,8 +153,8 @@ fn allocations(cases: &mut Cases) {
         need!(log, cudaMallocAsync(&raw mut at, 1 << 20, on));
         need!(log, cudaFreeAsync(at, on));
         let graph = end(log, on);
-        let run = super::super::ready(log, graph);
-        super::super::go(log, run, on);
+        let run = super::super::common::ready(log, graph);
+        super::super::common::go(log, run, on);
         ask!(log, cudaMemGetInfo(&raw mut free, &raw mut total));
         log.fact("some", free > 0 && free <= total);
         for id in 0..4 {

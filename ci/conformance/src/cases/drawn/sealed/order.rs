@@ -3,7 +3,7 @@
 use cuda_sys as sys;
 use cuda_sys::{cudaEvent_t, cudaStream_t};
 
-use super::super::{
+use super::super::common::{
     N, add_case, begin, device, end, first_is, float_is, floats, holds, null, scale, sum, taken, waits,
 };
 use crate::case::Cases;
@@ -203,7 +203,7 @@ fn events(cases: &mut Cases) {
         ask!(log, "not captured", cudaEventDestroy(to));
         let graph = end(log, on);
         if !graph.is_null() {
-            super::super::nodes(log, graph);
+            super::super::common::nodes(log, graph);
         }
         taken(log)
     });
@@ -288,7 +288,8 @@ fn streams(cases: &mut Cases) {
         taken(log)
     });
     add_case(cases, 213, "gone right after its kernel, sixty times", |log| {
-        let (from, out) = (Block::with(log, Kind::Device, &super::super::integers([1; 64]))?, device(log)?);
+        let (from, out) =
+            (Block::with(log, Kind::Device, &super::super::common::integers([1; 64]))?, device(log)?);
         for _ in 0..60 {
             let mut on = null();
             need!(log, cudaStreamCreateWithFlags(&raw mut on, sys::cudaStreamNonBlocking));

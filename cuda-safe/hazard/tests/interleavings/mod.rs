@@ -2,18 +2,14 @@
 //!
 //! The devices are those of the model test, behind one lock, as if the driver had one. The property is the
 //! same too: everything that conflicts is guaranteed to be complete before.
-#![cfg(loom)]
-#![allow(clippy::unwrap_used, reason = "tests")]
 #![expect(unsafe_code, reason = "implements a backend")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod lock;
 mod world;
 
 use std::sync::Arc;
 
-use common::machine::Touch;
+use crate::common::machine::Touch;
 use cuda_hazard::{Access, Kind, Mode, Policy, TimelineId, WaitTarget};
 use world::{BYTES, Part, Shared, Taken, World};
 
@@ -136,7 +132,7 @@ fn write_beside_a_graph(retained: bool, before: usize) {
             world.operate_with(world.tracker.timeline(id).unwrap(), &[access], &touches, false).unwrap();
         })
     };
-    let access = common::exclusive(Access::write(&world.histories[0], 0..BYTES));
+    let access = crate::common::exclusive(Access::write(&world.histories[0], 0..BYTES));
     world.operate_with(world.tracker.timeline(ids[0]).unwrap(), &[access], &touches, false).unwrap();
     other.join().unwrap();
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::bench::Bench;
+use super::bench::Bench;
+use super::step::{BUFFERS, BYTES, Dice, Step};
 use crate::common::Tracker;
 use crate::common::machine::Set;
-use crate::step::{BUFFERS, BYTES, Dice, Step};
 use cuda_hazard::{AccessHistory, Policy};
 
 /// What is broken on purpose, to show that the model notices.

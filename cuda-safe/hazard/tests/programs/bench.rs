@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use super::model::Model;
+use super::operate::Repeatable;
+use super::program::{Program, Sabotage, Totals};
+use super::step::{BYTES, DEVICES, EVENTS, Step};
 use crate::common::Tracker;
 use crate::common::machine::{Orders, Set, Touch, Track};
-use crate::model::Model;
-use crate::operate::Repeatable;
-use crate::program::{Program, Sabotage, Totals};
-use crate::step::{BYTES, DEVICES, EVENTS, Step};
 use cuda_hazard::{AccessHistory, Kind, Mode, Policy, SequenceNumber, SharedEvent, Timeline, WaitTarget};
 
 /// A running program.

@@ -15,7 +15,6 @@ use std::process::Command;
 
 use cuda_proof::{Kernel, Memory, Refusal, Verdict, kernels, prove};
 
-#[path = "common/spec.rs"]
 mod spec;
 use spec::Spec;
 
@@ -69,10 +68,10 @@ fn compile(nvcc: &Path, file: &Path, arch: &str) -> String {
 
 #[test]
 fn no_planted_error_passes_and_what_is_right_is_proven() {
-    let text = include_str!("kernels/planted.ptx");
+    let text = include_str!("planted.ptx");
     let all = kernels(text).unwrap();
     let mut tried = BTreeSet::new();
-    for line in include_str!("kernels/planted.tsv").lines() {
+    for line in include_str!("planted.tsv").lines() {
         let (spec, index) = Spec::parse(line, &all).expect(line);
         let found = verdict(&all[index], &spec);
         assert_eq!(found.is_ok(), spec.kernel.starts_with("right_"), "{}: {found:?}", spec.kernel);
@@ -90,8 +89,8 @@ fn no_planted_error_passes_and_what_is_right_is_proven() {
 fn a_byte_less_than_a_kernel_needs_is_refused() {
     let mut refused = 0;
     for (text, list) in [
-        (include_str!("kernels/planted.ptx"), include_str!("kernels/planted.tsv")),
-        (include_str!("kernels/patterns.ptx"), include_str!("kernels/patterns.tsv")),
+        (include_str!("planted.ptx"), include_str!("planted.tsv")),
+        (include_str!("patterns.ptx"), include_str!("patterns.tsv")),
     ] {
         let all = kernels(text).unwrap();
         for line in list.lines() {
@@ -108,7 +107,7 @@ fn a_byte_less_than_a_kernel_needs_is_refused() {
 
 #[test]
 fn a_refusal_names_the_elements_the_line_and_the_values() {
-    let all = kernels(include_str!("kernels/patterns.ptx")).unwrap();
+    let all = kernels(include_str!("patterns.ptx")).unwrap();
     let line = "add | 4 | 256 | p,p,p,1024 | ";
     let (spec, index) = Spec::parse(line, &all).unwrap();
     let verdict = spec.with(|launch| prove(&all[index], launch));
@@ -141,7 +140,7 @@ fn a_refusal_names_the_elements_the_line_and_the_values() {
         with(memory(2, "sum", 2, 4096, true)),
         Err("add needs sum at a multiple of 4 bytes, and it begins at 0x2: patterns.cu:5".to_owned())
     );
-    let all = kernels(include_str!("kernels/planted.ptx")).unwrap();
+    let all = kernels(include_str!("planted.ptx")).unwrap();
     let (spec, index) =
         Spec::parse("wrong_half_guard_on_gather | 4 | 256 | p,p,1000 | 4000,4000", &all).unwrap();
     let refusal = verdict_words(&all[index], &spec);
@@ -159,7 +158,7 @@ fn verdict_words(kernel: &Kernel, spec: &Spec) -> String {
 
 #[test]
 fn the_work_of_a_proof_has_an_end() {
-    let all = kernels(include_str!("kernels/patterns.ptx")).unwrap();
+    let all = kernels(include_str!("patterns.ptx")).unwrap();
     let (spec, index) = Spec::parse("bitonic | 4 | 256 | p | 4096", &all).unwrap();
     let Verdict::Refused(refusal) = spec.with(|launch| cuda_proof::prove_within(&all[index], launch, 100))
     else {
@@ -170,7 +169,7 @@ fn the_work_of_a_proof_has_an_end() {
 
 #[test]
 fn bytes_that_are_no_slice_are_an_error() {
-    let all = kernels(include_str!("kernels/patterns.ptx")).unwrap();
+    let all = kernels(include_str!("patterns.ptx")).unwrap();
     let (spec, index) = Spec::parse("stencil | 4 | 256 | p,p,1000 | 4000,4000", &all).unwrap();
     let bytes = all[index].to_bytes();
     assert!(bytes.len() < 4096, "a slice is compact: {} bytes", bytes.len());
@@ -193,7 +192,7 @@ fn bytes_that_are_no_slice_are_an_error() {
 
 #[test]
 fn text_that_is_not_ptx_is_an_error_or_a_refusal() {
-    let text = include_str!("kernels/patterns.ptx");
+    let text = include_str!("patterns.ptx");
     let lines: Vec<&str> = text.lines().collect();
     let mut errors = 0;
     for at in (0..lines.len()).step_by(7) {
@@ -262,7 +261,7 @@ fn the_committed_ptx_is_that_of_the_sources() {
 #[test]
 fn the_kernels_of_this_project_are_proven_or_refused_for_a_reason() {
     let Some(nvcc) = nvcc() else { return not_checked("the kernels of this project") };
-    let list = include_str!("kernels/project.tsv");
+    let list = include_str!("project.tsv");
     let files: BTreeSet<&str> =
         list.lines().filter_map(|line| Some(line.split_once('|')?.0.trim())).collect();
     let compile_all = |file: &&str| {

@@ -1,8 +1,8 @@
 //! The host's part of a program.
 
-use crate::bench::Bench;
+use super::bench::Bench;
+use super::program::Sabotage;
 use crate::common::machine::{Orders, Set, Touch};
-use crate::program::Sabotage;
 use cuda_hazard::{Access, WaitTarget};
 
 impl Bench<'_> {

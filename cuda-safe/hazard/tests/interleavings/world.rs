@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::common::machine::{Machine, Set, Touch, Track};
-use super::common::{Tracker, exclusive};
+use crate::common::machine::{Machine, Set, Touch, Track};
+use crate::common::{Tracker, exclusive};
 use cuda_hazard::{
     Access, AccessHistory, EventBackend, EventClock, Kind, Mode, Policy, Refusal, SharedEvent,
     SortedAccesses, StreamAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,

@@ -2,10 +2,10 @@
 
 use std::panic::Location;
 
-use crate::bench::Bench;
+use super::bench::Bench;
+use super::model::Model;
+use super::operate::asked;
 use crate::common::machine::Touch;
-use crate::model::Model;
-use crate::operate::asked;
 use cuda_hazard::{Access, EventBackend, Kind, Mode, Policy, Refusal, StreamAccesses, Timeline, WaitMethod};
 
 /// The part of one stream.

@@ -5,15 +5,9 @@
 //! is shrunk by leaving numbers out.
 //!
 //! `HAZARD_PROGRAMS=n` runs another number of programs, `HAZARD_SEED=n` begins with another seed.
-//!
-//! Not under sanitizers: it uses no GPU.
-#![cfg(not(loom))]
-#![allow(clippy::unwrap_used, reason = "tests")]
 #![expect(unsafe_code, reason = "implements backends")]
 
 mod bench;
-#[path = "../common/mod.rs"]
-mod common;
 mod host;
 mod model;
 mod operate;
@@ -21,7 +15,7 @@ mod operate_all;
 mod program;
 mod step;
 
-use common::Tracker;
+use crate::common::Tracker;
 use program::{Program, Sabotage, Totals};
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -235,7 +229,7 @@ impl Meanwhile<'_> {
     /// Returns whether the event is recorded on the new stream.
     fn comes(&self, other: &cuda_hazard::Timeline) -> bool {
         self.orders.0.set(self.orders.0.get() + 1);
-        common::complete(other);
+        crate::common::complete(other);
         self.tracker.retire(other, cuda_hazard::WaitTarget::Device);
         self.tracker.add_timeline(0, other.kind, cuda_hazard::WaitTarget::Stream(0)).unwrap().id == other.id
     }

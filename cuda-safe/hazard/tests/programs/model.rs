@@ -2,9 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 
+use super::program::Sabotage;
 use crate::common::Tracker;
 use crate::common::machine::{Machine, Set, Touch};
-use crate::program::Sabotage;
 use cuda_hazard::{EventBackend, Kind, Timeline, WaitMethod, WaitTarget};
 
 /// The model as the tracker's backend.

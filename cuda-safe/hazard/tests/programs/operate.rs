@@ -3,11 +3,11 @@
 use std::panic::Location;
 use std::rc::Rc;
 
-use crate::bench::Bench;
+use super::bench::Bench;
+use super::program::Sabotage;
+use super::step::BUFFERS;
 use crate::common::exclusive;
 use crate::common::machine::Touch;
-use crate::program::Sabotage;
-use crate::step::BUFFERS;
 use cuda_hazard::{Access, EventBackend, Mode, Policy, Refusal, SortedAccesses};
 
 /// What an operation did, to be repeated.

@@ -1,0 +1,232 @@
+//! The accesses of a kernel: which bytes a step reads and writes, of what.
+
+use std::rc::Rc;
+
+use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
+use crate::form::{Form, gcd, remainder};
+use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
+use crate::state::{Base, State, Value, range_of};
+
+/// A reason, and where the index of an access comes from.
+type Why = (String, (Origin, (u32, u32)));
+
+impl Analysis<'_> {
+    /// Refuses the launch, if this pass counts.
+    pub(crate) fn refuse(&mut self, doubt: Doubt) {
+        if self.is_recording {
+            self.doubt.get_or_insert(doubt);
+        }
+    }
+
+    /// Checks the operand of a texture, which must have its value here, or of a branch by a table.
+    pub(crate) fn operand(&mut self, state: &mut State, step: &Step) {
+        let Some(operand) = step.from.first() else { return };
+        let value = self.number(state, *operand, step.at);
+        let (is_right, reason) = if let (Op::Below, Some(Operand::Number(end))) = (step.op, step.from.get(1))
+        {
+            let value = self.symbols.reading(state, &value, 32, false);
+            let is_below = self.symbols.is_at_most(state, &value, 3, i128::from(*end) - 1);
+            (is_below, "a branch may go past the end of its table")
+        } else {
+            (!self.symbols.is_unstable(&value), "the handle of a texture or surface may not be set here")
+        };
+        if !is_right {
+            let origin = self.symbols.origin(&value);
+            self.refuse(Doubt { at: step.at, reason: reason.to_owned(), origin });
+        }
+    }
+
+    /// Returns the bytes of an object.
+    pub(crate) fn size(&self, object: u32) -> u64 {
+        self.kernel.objects[object as usize].bytes.unwrap_or(u64::from(self.launch.shared))
+    }
+
+    /// Enters an access, and sets the registers that a load writes.
+    pub(crate) fn access(&mut self, state: &mut State, index: usize) {
+        let step = &self.kernel.steps[index];
+        let Some((base, rest)) = step.from.split_first() else { return };
+        let base = self.number(state, *base, step.at);
+        let offset = match (step.op, rest) {
+            (Op::Matrix, [_, Operand::Number(offset), ..]) | (_, [Operand::Number(offset), ..]) => *offset,
+            _ => 0,
+        };
+        let address = base.add(i128::from(offset));
+        let found = address.as_ref().and_then(|address| self.split(address));
+        if self.is_recording {
+            let access = match (&address, &found) {
+                (Some(_), Some((base, offset))) => self.bytes(state, step, *base, offset),
+                (Some(address), None) => {
+                    let bases = address
+                        .terms
+                        .iter()
+                        .filter(|(symbol, _)| self.symbols.base(*symbol).is_some())
+                        .count();
+                    let reason = match (bases, self.symbols.origin(address)) {
+                        (0, (Origin::Memory | Origin::Atomic | Origin::Shuffle, _)) => {
+                            "the address comes from memory"
+                        }
+                        (0, _) => "the address is not computed from a parameter or a variable",
+                        _ => "the address is computed from several pointers",
+                    };
+                    Err((reason.to_owned(), self.symbols.origin(address)))
+                }
+                (None, _) => Err(("the address is too large".to_owned(), (Origin::Computed, step.at))),
+            };
+            match access {
+                Ok(access) => self.enter(access),
+                Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
+            }
+            if let Some((base, _)) = found {
+                let base = own_space(base);
+                let element = u32::from(step.bits) / 8;
+                if step.op != Op::Load && (step.op != Op::Matrix || step.flag) {
+                    self.written.insert((base, element));
+                }
+                if step.op == Op::Load && step.loaded != Loaded::Strong {
+                    self.loaded.insert((base, element, step.loaded == Loaded::ReadOnly));
+                }
+            }
+        }
+        let is_local = found.as_ref().is_none_or(|(base, _)| match base {
+            Base::Object(object) | Base::Generic(object) => {
+                self.kernel.objects[*object as usize].space == Space::Local
+            }
+            Base::Parameter(..) => false,
+        });
+        let is_stable = step.loaded == Loaded::Strong
+            || !is_local
+                && found.is_some_and(|(base, _)| {
+                    !self.unstable.contains(&(own_space(base), step.loaded == Loaded::ReadOnly))
+                });
+        let origin = if step.op == Op::Atomic { Origin::Atomic } else { Origin::Memory };
+        for to in &step.to {
+            // Without a sign, a value of fewer bits than the register is extended by zeros.
+            let (low, high) = range_of(step.bits, step.is_signed || self.bits(*to) == step.bits);
+            let form = if is_stable {
+                self.symbols.fresh(low, high, origin, step.at)
+            } else {
+                self.symbols.unstable(low, high, origin, step.at)
+            };
+            self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(Rc::new(form)) });
+        }
+    }
+
+    /// Returns the accesses that count.
+    pub(crate) fn accesses(&self) -> &[Access] {
+        &self.log
+    }
+
+    fn enter(&mut self, access: Access) {
+        let end = match access.base {
+            Base::Object(it) | Base::Generic(it) => i128::from(self.size(it)),
+            Base::Parameter(..) => FARTHEST,
+        };
+        if access.low < 0 || access.high > end {
+            self.beyond.get_or_insert_with(|| access.clone());
+        }
+        let key = (access.base, access.reads, access.writes);
+        let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
+        (*low, *high) = (access.low.min(*low), access.high.max(*high));
+        self.log.push(access);
+    }
+
+    /// Forgets the accesses of a pass that does not count.
+    pub(crate) fn forget(&mut self, from: usize) {
+        if from < self.log.len() {
+            self.reached.clear();
+            let kept: Vec<Access> = self.log.drain(..).take(from).collect();
+            kept.into_iter().for_each(|access| self.enter(access));
+        }
+    }
+
+    /// Splits an address into the one thing that it counts from, and the rest.
+    fn split(&self, address: &Form) -> Option<(Base, Form)> {
+        let mut bases = address
+            .terms
+            .iter()
+            .filter_map(|(symbol, factor)| Some((*symbol, *factor, self.symbols.base(*symbol)?)));
+        let (symbol, factor, base) = bases.next()?;
+        if factor != 1 || bases.next().is_some() {
+            return None;
+        }
+        Some((base, address.replace(symbol, &Form::constant(0))?))
+    }
+
+    /// Returns the bytes of an access, or why they are not known.
+    fn bytes(&mut self, state: &mut State, step: &Step, base: Base, offset: &Form) -> Result<Access, Why> {
+        let origin = self.symbols.origin(offset);
+        let refused = |reason: &str| Err((reason.to_owned(), origin));
+        let object = |object: u32| self.kernel.objects[object as usize].space;
+        // 32 bits are a whole address of these spaces only.
+        let is_short = matches!(step.from.first(), Some(Operand::Register(it)) if self.bits(*it) < 64);
+        let is_small = |space: Space| matches!(space, Space::Shared | Space::Local | Space::Param);
+        if is_short && !matches!(base, Base::Object(it) if is_small(object(it))) {
+            return refused("the register has no whole address of this kind of memory");
+        }
+        let fits = match base {
+            Base::Parameter(..) => matches!(step.space, Space::Global | Space::Generic),
+            Base::Object(it) => match object(it) {
+                Space::Global => matches!(step.space, Space::Global | Space::Generic),
+                own => own == step.space,
+            },
+            Base::Generic(_) => step.space == Space::Generic,
+        };
+        if !fits {
+            return refused("the address is of another kind of memory than the instruction accesses");
+        }
+        if step.op == Op::Load && step.flag && !matches!(base, Base::Object(_)) {
+            return refused("an assertion prints a text that is not in the PTX");
+        }
+        let writes = step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag;
+        if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
+            && matches!(object(it), Space::Const | Space::Param)
+        {
+            return refused("constant memory is written");
+        }
+        let mut end = i128::from(step.size);
+        let mut align = step.size;
+        if step.op == Op::Matrix {
+            let [_, stride, _, Operand::Number(rows), Operand::Number(element)] = step.from[..] else {
+                return refused("a matrix of an unknown form");
+            };
+            let stride = self.number(state, stride, step.at);
+            let stride = self.symbols.reading(state, &stride, 32, false);
+            let unit = 16 / gcd(16, i128::from(element));
+            if remainder(stride.constant, unit) != 0 || remainder(stride.divisor(), unit) != 0 {
+                return refused("the stride of the matrix may be no multiple of 16 bytes");
+            }
+            let most =
+                self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
+            let Some(most) = most else { return refused("the stride of the matrix has no bound") };
+            end = end.saturating_add(most.saturating_mul(i128::from(rows) - 1));
+            align = 32;
+        }
+        if !align.is_power_of_two() {
+            return refused("an access of an odd size");
+        }
+        let unit = i128::from(align);
+        if offset.terms.iter().any(|(_, factor)| remainder(*factor, unit) != 0)
+            || remainder(offset.constant, unit) != 0
+        {
+            return refused(&format!("the address may be no multiple of {align}"));
+        }
+        let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
+        // What is no further than other accesses needs no better bound.
+        let (least, most) = match base {
+            Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
+            Base::Parameter(..) => {
+                let reached = self.reached.get(&(base, reads, writes));
+                reached.map_or((i128::MAX, i128::MIN), |(low, high)| (*low, *high - end))
+            }
+        };
+        let low = self.symbols.low_or(state, offset, 3, least);
+        let high = self.symbols.high_or(state, offset, 3, most).and_then(|high| high.checked_add(end));
+        let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
+        Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
+    }
+}
+
+/// Returns an object's base in its own space.
+fn own_space(base: Base) -> Base {
+    if let Base::Generic(object) = base { Base::Object(object) } else { base }
+}

@@ -1,0 +1,176 @@
+//! What is known of a launch while its kernel is gone through, and the values of operands.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::form::{Form, Symbol};
+use crate::launch::Launch;
+use crate::slice::{Kernel, Operand, Origin, Space, Special};
+use crate::state::{Base, State, Symbols, Value, range_of};
+
+/// Offsets that no memory has: an index without a bound.
+pub(crate) const FARTHEST: i128 = 1 << 44;
+
+/// An access of the kernel: bytes from `low` to before `high` of what the address counts from.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    /// File and line.
+    pub(crate) at: (u32, u32),
+    pub(crate) base: Base,
+    pub(crate) low: i128,
+    pub(crate) high: i128,
+    pub(crate) align: u32,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) origin: (Origin, (u32, u32)),
+}
+
+/// Why nothing can be proven.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubt {
+    pub(crate) at: (u32, u32),
+    pub(crate) reason: String,
+    pub(crate) origin: (Origin, (u32, u32)),
+}
+
+pub(crate) struct Analysis<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) launch: &'a Launch<'a>,
+    pub(crate) symbols: Symbols,
+    bases: BTreeMap<Base, Symbol>,
+    specials: Vec<(Special, Symbol)>,
+    pub(crate) log: Vec<Access>,
+    /// The bytes of all accesses in the log, by what they count from, and whether they read and write.
+    pub(crate) reached: BTreeMap<(Base, bool, bool), (i128, i128)>,
+    /// Whether accesses enter the log. Passes that look for a loop's invariants do not record.
+    pub(crate) is_recording: bool,
+    /// What is written, with the size of the elements. Loads of other sizes may be repeated.
+    pub(crate) written: BTreeSet<(Base, u32)>,
+    /// What weak loads, and loads of the read-only path, read, with the size of the elements.
+    pub(crate) loaded: BTreeSet<(Base, u32, bool)>,
+    /// Memory of which a loaded value is not stable: it is written as well.
+    pub(crate) unstable: BTreeSet<(Base, bool)>,
+    pub(crate) steps: u64,
+    /// The work that may be spent.
+    pub(crate) limit: u64,
+    /// Whether this try takes more work: it keeps states apart, and compares floating-point numbers.
+    pub(crate) is_thorough: bool,
+    /// An access outside of all memory that there may be. It counts even if its pass is forgotten.
+    pub(crate) beyond: Option<Access>,
+    /// Why the launch is refused: nothing that comes after it changes the verdict.
+    pub(crate) doubt: Option<Doubt>,
+}
+
+/// Addresses of a device are below this.
+const ADDRESSES: i128 = 1 << 57;
+
+impl<'a> Analysis<'a> {
+    pub(crate) fn new(kernel: &'a Kernel, launch: &'a Launch<'a>, limit: u64) -> Self {
+        Self {
+            limit,
+            kernel,
+            launch,
+            symbols: Symbols::default(),
+            bases: BTreeMap::new(),
+            specials: Vec::new(),
+            log: Vec::new(),
+            reached: BTreeMap::new(),
+            is_recording: true,
+            written: BTreeSet::new(),
+            loaded: BTreeSet::new(),
+            unstable: BTreeSet::new(),
+            steps: 0,
+            is_thorough: false,
+            beyond: None,
+            doubt: None,
+        }
+    }
+
+    /// Returns the work that is spent.
+    pub(crate) fn spent(&self) -> u64 {
+        self.symbols.work + 4 * self.steps
+    }
+
+    pub(crate) fn bits(&self, register: u32) -> u8 {
+        self.kernel.registers.get(register as usize).copied().unwrap_or(1)
+    }
+
+    /// Returns the address of a base.
+    pub(crate) fn base(&mut self, base: Base) -> Form {
+        let space = match base {
+            Base::Object(object) => self.kernel.objects[object as usize].space,
+            Base::Parameter(..) | Base::Generic(_) => Space::Global,
+        };
+        let high = match space {
+            Space::Shared => 1 << 24,
+            Space::Local => 1 << 31,
+            Space::Param => 1 << 16,
+            _ => ADDRESSES,
+        };
+        let symbols = &mut self.symbols;
+        Form::symbol(*self.bases.entry(base).or_insert_with(|| symbols.new_base(base, 0, high)))
+    }
+
+    fn special(&mut self, special: Special) -> Form {
+        let Launch { grid, block, cluster, shared, .. } = *self.launch;
+        let at = usize::from(special.0 % 3);
+        let (count, is_place) = match special.0 / 3 {
+            0 => (block[at].max(1), true),
+            1 => (block[at].max(1), false),
+            2 => (grid[at].max(1), true),
+            3 => (grid[at].max(1), false),
+            4 => (cluster[at].max(1), true),
+            5 => (cluster[at].max(1), false),
+            _ if special == Special::LANE => (32, true),
+            _ => (shared, false),
+        };
+        let below = i128::from(count);
+        if !is_place {
+            return Form::constant(below);
+        }
+        if below == 1 {
+            return Form::constant(0);
+        }
+        if let Some((_, symbol)) = self.specials.iter().find(|(own, _)| *own == special) {
+            return Form::symbol(*symbol);
+        }
+        let symbol = self.symbols.new_symbol(0, below - 1, Origin::Exact, (0, 0));
+        self.specials.push((special, symbol));
+        Form::symbol(symbol)
+    }
+
+    /// Returns the object that stands for the address of one: all arrays of dynamic shared memory are one.
+    fn object(&self, object: u32) -> u32 {
+        let objects = &self.kernel.objects;
+        if objects[object as usize].bytes.is_some() {
+            return object;
+        }
+        let first = objects.iter().position(|it| it.bytes.is_none());
+        first.and_then(|it| u32::try_from(it).ok()).unwrap_or(object)
+    }
+
+    pub(crate) fn number(&mut self, state: &State, operand: Operand, at: (u32, u32)) -> Rc<Form> {
+        match operand {
+            Operand::Register(register) => match state.registers.get(register as usize) {
+                Some(Value::Number(form)) => self.symbols.used(form),
+                _ => {
+                    let (low, high) = range_of(self.bits(register), true);
+                    Rc::new(self.symbols.unstable(low, high, Origin::Unwritten, at))
+                }
+            },
+            Operand::Number(value) => Rc::new(Form::constant(i128::from(value))),
+            Operand::Object(object) => {
+                let object = self.object(object);
+                Rc::new(self.base(Base::Object(object)))
+            }
+            Operand::Special(special) => Rc::new(self.special(special)),
+            Operand::Negated(_) => Rc::new(self.symbols.unstable(0, 1, Origin::Unwritten, at)),
+        }
+    }
+
+    pub(crate) fn set(&self, state: &mut State, register: u32, value: Value) {
+        if let Some(own) = state.registers.get_mut(register as usize) {
+            *own = value;
+        }
+    }
+}
