@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use super::kernel::{attributes, program};
-use super::{Call, Out, api, ordinal, put, wide};
+use super::{Call, Out, api, follows_null, ordinal, put, wide};
 use crate::error::{Answer, take_last};
 use crate::exec::{Launch, Program};
 use crate::module::registry::{KernelEntry, registry};
@@ -52,7 +52,7 @@ fn asked(
 ) -> Answer<(Launch, u32, bool)> {
     let program = find(call, function)?;
     // SAFETY: the program passes a configuration, or null.
-    let config = unsafe { config.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    let Some(config) = (unsafe { config.as_ref() }) else { follows_null(call, "the configuration") };
     let dim = |d: crate::sys::dim3| [d.x, d.y, d.z];
     let mut launch = Launch::new(program, dim(config.gridDim), dim(config.blockDim), Vec::new());
     let threads = c_int::try_from(launch.threads()).map_err(|_| cudaErrorInvalidValue)?;

@@ -52,7 +52,7 @@ fn copy(
     transfer(&mut machine, call, stream, &request, mode)
 }
 
-/// A copy of rows. Nothing to copy is no error, whatever the rest is, and the pitch of a single row may be any.
+/// A copy of rows. Nothing to copy is no error, whatever the rest is. The pitch of a single row may be any.
 fn plane(
     (dst, to_pitch): (*mut c_void, usize),
     (src, from_pitch): (*const c_void, usize),
@@ -107,8 +107,8 @@ pub(super) fn solid_part(array: &Array, at: (u64, u64, u64), volume: Volume) -> 
     Ok(Side { address: array.start + at.2 * slice + at.1 * pitch + x, pitch, slice })
 }
 
-/// Part of linear memory, from a position in bytes, rows and layers. The pitch is compared with the `width` of
-/// the extent, even if that counts elements.
+/// Part of linear memory, from a position in bytes, rows and layers. The pitch is compared with the `width`
+/// of the extent, even if that counts elements.
 fn corner(memory: cudaPitchedPtr, at: cudaPos, volume: Volume, width: u64) -> Answer<Side> {
     let end = |at: usize, length: u64| wide(at).checked_add(length).ok_or(cudaErrorInvalidValue);
     let layered = end(at.z, volume.depth)? > 1;

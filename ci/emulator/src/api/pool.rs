@@ -135,7 +135,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         if pool.place.allocation != cudaMemAllocationTypePinned.0 {
-            eprintln!("CUDA emulator: {}: allocating from a pool of managed memory is not supported", call.name);
+            eprintln!("CUDA emulator: {}: memory of managed pools is not supported", call.name);
             return Err(cudaErrorNotSupported);
         }
         allocate(call, &mut machine, key, from, Some(out), size)

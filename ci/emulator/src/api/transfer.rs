@@ -267,8 +267,8 @@ pub(crate) fn is_before_launch(machine: &Guard, it: &Allocation) -> bool {
     of_graph && !machine.graphs.memory.was_in_use(it.start)
 }
 
-/// Memory of a pool is found only if the current device has access to it, whatever stream the copy is for, and
-/// memory of a graph only once the graph was launched.
+/// Memory of a pool is found only if the current device has access to it, whatever stream the copy is for.
+/// Memory of a graph is found only once the graph was launched.
 pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Answer {
     let device = crate::thread::device();
     let hidden = |end: &&End| match end.memory {
