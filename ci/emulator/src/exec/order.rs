@@ -55,16 +55,28 @@ impl Times {
         }
     }
 
+    fn is_never(&self) -> bool {
+        matches!(self, Self::All(0))
+    }
+
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Each(a), Self::Each(b)) => Arc::ptr_eq(a, b) || a.iter().zip(&**b).all(|(a, b)| a >= b),
+            // Without an exit for each thread, which would keep it from comparing many at once.
+            (Self::Each(a), Self::Each(b)) => {
+                let covers =
+                    |(a, b): (&[u32], &[u32])| a.iter().zip(b).fold(true, |all, (a, b)| all & (a >= b));
+                Arc::ptr_eq(a, b) || a.chunks(LANES).zip(b.chunks(LANES)).all(covers)
+            }
             (
                 Self::Lanes { all, warp, lanes, time },
                 Self::Lanes { all: other, warp: same, lanes: of, time: until },
             ) if (warp, lanes) == (same, of) => all >= other && time >= until,
-            (Self::Each(a), Self::Lanes { all, .. }) => {
-                a.iter().all(|it| it >= all) && (0..).zip(&**a).all(|(thread, it)| *it >= other.of(thread))
+            (Self::Each(a), Self::Lanes { all, warp, lanes, time }) => {
+                let mut its = a.iter().skip(warp * LANES).take(LANES).enumerate();
+                its.all(|(lane, it)| lanes >> lane & 1 == 0 || it >= time)
+                    && (*all == 0 || a.iter().fold(true, |covers, it| covers & (it >= all)))
             }
+            (Self::Lanes { all: 0, .. }, Self::Each(_)) => false,
             _ => self.bounds().0 >= other.bounds().1,
         }
     }
@@ -85,13 +97,27 @@ impl Times {
             (
                 Self::Lanes { all, warp, lanes, time },
                 Self::Lanes { all: other, warp: same, lanes: of, time: until },
-            ) if (&*warp, &*lanes) == (same, of) => (*all, *time) = (*other.max(all), *until.max(time)),
+            ) if warp == same && (lanes == of || time == until) => {
+                (*all, *lanes, *time) = (*other.max(all), *lanes | of, *until.max(time));
+            }
+            (Self::Each(each), Self::Each(other)) => {
+                Arc::make_mut(each).iter_mut().zip(&**other).for_each(|(a, b)| *a = *b.max(a));
+            }
+            (Self::Each(each), _) => {
+                let each = Arc::make_mut(each);
+                let (all, _) = other.bounds();
+                if all > 0 {
+                    each.iter_mut().for_each(|it| *it = all.max(*it));
+                }
+                if let Self::Lanes { warp, lanes: of, time, .. } = other {
+                    let its = each.iter_mut().skip(warp * LANES).take(LANES).enumerate();
+                    its.filter(|(lane, _)| of >> lane & 1 != 0).for_each(|(_, it)| *it = *time.max(it));
+                }
+            }
             _ => {
-                let each = |thread: usize| {
-                    let thread = u16::try_from(thread).unwrap_or(u16::MAX);
-                    self.of(thread).max(other.of(thread))
-                };
-                *self = Self::Each((0..threads).map(each).collect());
+                let of = |thread: usize| self.of(u16::try_from(thread).unwrap_or(u16::MAX));
+                *self = Self::Each((0..threads).map(of).collect());
+                self.join(other, threads);
             }
         }
     }
@@ -104,6 +130,47 @@ impl Times {
     }
 }
 
+/// How many blocks a part of [`Others`] has.
+const PART: u32 = 32;
+
+/// Times of blocks, by their numbers, in parts. Clocks that differ in a few blocks share the other parts.
+#[derive(Clone, Debug, Default)]
+struct Others(Arc<Vec<Arc<Vec<(u32, Times)>>>>);
+
+impl Others {
+    fn find(&self, block: u32) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&Some(block / PART), |part| part.first().map(|it| it.0 / PART))
+    }
+
+    fn of(&self, block: u32) -> Option<&Times> {
+        let part = &self.0[self.find(block).ok()?];
+        let at = part.binary_search_by_key(&block, |it| it.0).ok()?;
+        part.get(at).map(|it| &it.1)
+    }
+
+    /// Whether it has this very part.
+    fn shares(&self, part: &Arc<Vec<(u32, Times)>>) -> bool {
+        let at = part.first().and_then(|it| self.find(it.0).ok());
+        at.is_some_and(|at| Arc::ptr_eq(&self.0[at], part))
+    }
+
+    fn join(&mut self, block: u32, times: &Times, threads: usize) {
+        let at = match self.find(block) {
+            Ok(at) => at,
+            Err(at) => return Arc::make_mut(&mut self.0).insert(at, Arc::new(vec![(block, times.clone())])),
+        };
+        let place = self.0[at].binary_search_by_key(&block, |it| it.0);
+        if place.is_ok_and(|place| self.0[at][place].1.covers(times)) {
+            return;
+        }
+        let part = Arc::make_mut(&mut Arc::make_mut(&mut self.0)[at]);
+        match place {
+            Ok(place) => part[place].1.join(times, threads),
+            Err(place) => part.insert(place, (block, times.clone())),
+        }
+    }
+}
+
 /// What a thread knows to have happened before.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
@@ -111,61 +178,58 @@ pub(super) struct Clock {
     all: u32,
     block: u32,
     own: Times,
-    /// Of other blocks, by their numbers.
-    others: Arc<Vec<(u32, Times)>>,
+    /// Of other blocks.
+    others: Others,
 }
 
 impl Clock {
     /// What it takes to join it.
     fn size(&self, threads: usize) -> usize {
-        let of = |times: &Times| if let Times::Each(_) = times { 1 + threads / 16 } else { 1 };
-        self.others.iter().fold(of(&self.own), |all, it| all + of(&it.1))
+        let own = if let Times::Each(_) = self.own { 1 + threads / 16 } else { 1 };
+        let Others(parts) = &self.others;
+        own + parts.len() + parts.first().map_or(0, |part| part.len())
     }
 
     fn of(&self, block: u32) -> Option<&Times> {
-        if block == self.block {
-            return Some(&self.own);
-        }
-        let at = self.others.binary_search_by_key(&block, |it| it.0).ok()?;
-        self.others.get(at).map(|it| &it.1)
+        if block == self.block { Some(&self.own) } else { self.others.of(block) }
     }
 
     fn covers(&self, other: &Self) -> bool {
-        let covers = |(block, times): (u32, &Times)| self.of(block).is_some_and(|own| own.covers(times));
-        let others = self.all >= other.all
-            && (Arc::ptr_eq(&self.others, &other.others)
-                || other.others.iter().all(|(block, times)| covers((*block, times))));
-        others && (other.own.bounds().1 == 0 || covers((other.block, &other.own)))
+        let covers = |block, times: &Times| self.of(block).is_some_and(|own| own.covers(times));
+        let part = |part: &Arc<Vec<_>>| {
+            self.others.shares(part) || part.iter().all(|(block, times)| covers(*block, times))
+        };
+        self.all >= other.all
+            && (other.own.is_never() || covers(other.block, &other.own))
+            && (Arc::ptr_eq(&self.others.0, &other.others.0) || other.others.0.iter().all(part))
     }
 
     fn join_block(&mut self, block: u32, times: &Times, threads: usize) {
         if block == self.block {
             return self.own.join(times, threads);
         }
-        match self.others.binary_search_by_key(&block, |it| it.0) {
-            Ok(at) if self.others[at].1.covers(times) => {}
-            Ok(at) => Arc::make_mut(&mut self.others)[at].1.join(times, threads),
-            Err(at) => Arc::make_mut(&mut self.others).insert(at, (block, times.clone())),
-        }
+        self.others.join(block, times, threads);
     }
 
-    fn join_others(&mut self, others: &Arc<Vec<(u32, Times)>>, threads: usize) {
-        if Arc::ptr_eq(&self.others, others) || others.is_empty() {
+    fn join_others(&mut self, others: &Others, threads: usize) {
+        if Arc::ptr_eq(&self.others.0, &others.0) || others.0.is_empty() {
             return;
         }
-        if self.others.is_empty() && others.binary_search_by_key(&self.block, |it| it.0).is_err() {
-            self.others = Arc::clone(others);
+        if self.others.0.is_empty() && others.of(self.block).is_none() {
+            self.others = others.clone();
             return;
         }
-        for (block, times) in &**others {
-            self.join_block(*block, times, threads);
+        for part in &*others.0 {
+            if !self.others.shares(part) {
+                part.iter().for_each(|(block, times)| self.join_block(*block, times, threads));
+            }
         }
     }
 
     fn join(&mut self, other: &Self, threads: usize) {
         self.all = self.all.max(other.all);
         self.join_others(&other.others, threads);
-        if other.own.bounds().1 > 0 {
+        if !other.own.is_never() {
             self.join_block(other.block, &other.own, threads);
         }
     }
@@ -251,13 +315,17 @@ impl WarpOrder {
     }
 
     /// Some lanes know what is in a clock.
-    fn acquire(&mut self, mask: u32, clock: &Arc<Clock>, threads: usize) {
+    fn acquire(&mut self, mut mask: u32, clock: &Arc<Clock>, threads: usize) {
         for at in 0..self.groups.len() {
+            if mask == 0 {
+                break;
+            }
             let group = &self.groups[at];
             let lanes = group.lanes & mask;
             if lanes == 0 {
                 continue;
             }
+            mask &= !lanes;
             let both = joined(&group.clock, clock, threads);
             if Arc::ptr_eq(&both, &group.clock) {
                 continue;
@@ -298,11 +366,16 @@ impl WarpOrder {
         if self.observed.is_empty() {
             return;
         }
-        for it in self.observed.clone() {
+        let mut taken = Vec::new();
+        self.observed.retain_mut(|it| {
             if it.lanes & mask != 0 && (wide || it.near) {
-                self.acquire(it.lanes & mask, &it.clock, threads);
-                self.forget(it.lanes & mask, it.near);
+                taken.push((it.lanes & mask, Arc::clone(&it.clock)));
+                it.lanes &= !mask;
             }
+            it.lanes != 0
+        });
+        for (lanes, clock) in taken {
+            self.acquire(lanes, &clock, threads);
         }
     }
 
@@ -314,14 +387,18 @@ impl WarpOrder {
 
     /// What is before wide fences of lanes.
     fn fenced(&self, warp: usize, mask: u32, old: Option<Arc<Clock>>, threads: usize) -> Option<Arc<Clock>> {
-        let mut all = old;
+        let mut all = old.map(Arc::unwrap_or_clone);
         for it in self.fences.iter().filter(|it| it.wide && it.lanes & mask != 0) {
-            let mut clock = (*it.clock).clone();
-            clock.own.join_lanes(warp, it.lanes & mask, it.time, threads);
-            let clock = Arc::new(clock);
-            all = Some(all.map_or_else(|| Arc::clone(&clock), |all| joined(&all, &clock, threads)));
+            let all = match &mut all {
+                Some(all) => {
+                    all.join(&it.clock, threads);
+                    all
+                }
+                none => none.insert((*it.clock).clone()),
+            };
+            all.own.join_lanes(warp, it.lanes & mask, it.time, threads);
         }
-        all
+        all.map(Arc::new)
     }
 
     /// Lanes have the fences of all whom they have met.
@@ -427,7 +504,7 @@ impl HappensBefore {
             self.locations.retain(|at, _| !shared.contains(at));
         }
         let now = self.tick();
-        let clock = Arc::new(Clock { all: 0, block, own: Times::All(0), others: Arc::default() });
+        let clock = Arc::new(Clock { all: 0, block, own: Times::All(0), others: Others::default() });
         let warp = || WarpOrder {
             epoch: now,
             groups: vec![LaneGroup { lanes: u32::MAX, clock: Arc::clone(&clock), with: 0, met: 0 }],
@@ -648,7 +725,7 @@ impl HappensBefore {
                             (Arc::clone(clock), time)
                         };
                         if !is_exact {
-                            let (own, others) = (Times::All(0), Arc::default());
+                            let (own, others) = (Times::All(0), Others::default());
                             return Some(Arc::new(Clock { all: now, block, own, others }));
                         }
                         let mut clock = (*clock).clone();

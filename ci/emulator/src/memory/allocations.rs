@@ -313,7 +313,7 @@ impl Allocations {
         let (program, host) = views.ok_or(cudaErrorMemoryAllocation)?;
         let start = u64::try_from(program.expose_provenance()).map_err(|_| cudaErrorMemoryAllocation)?;
         if self.two_views {
-            guard::add_view(start, length, kind == Kind::Managed);
+            guard::add_view(start, length, kind == Kind::Managed, host);
             self.views.insert(host.addr(), start);
         }
         self.enter(Allocation { start, size, kind, device, flags, host, call, ..NEW });

@@ -3,10 +3,10 @@
 //! If races are looked for, such memory is mapped twice: for the program, and for this library. The program's
 //! pages are protected from when an operation on them is submitted until the host has waited for it: against
 //! writes if the operation reads, against all accesses otherwise. A kernel's accesses are not known before it
-//! runs, so until then the managed and pinned allocations that its arguments point to are protected (pinned
-//! ones only if system calls of the program open pages: `system_calls.rs`). An operation that
-//! comes after a host function protects nothing before that has returned, because the function may use the
-//! memory. An access of the host faults. The handler records it as an access of the host to that byte, opens
+//! runs, so until then the managed and pinned allocations that its arguments point to are protected, and those
+//! that the first words of these point to (pinned ones only if system calls of the program open pages:
+//! `system_calls.rs`). An operation that comes after a host function protects nothing before that has returned,
+//! because the function may use the memory. An access of the host faults. The handler records it as an access of the host to that byte, opens
 //! the page, and the program goes on.
 //!
 //! This does not find further accesses of the host to a page after its first one, until the next operation
@@ -29,6 +29,19 @@ use crate::page::page;
 /// The most guards at a time: further operations protect nothing.
 const MOST: usize = 1 << 12;
 
+/// How many bytes of an allocation are searched for pointers to others.
+const SEARCHED: u64 = 1 << 12;
+
+/// Memory that is mapped twice.
+#[derive(Clone, Copy, Debug)]
+struct View {
+    start: u64,
+    end: u64,
+    managed: bool,
+    /// Where this library has it mapped, by address.
+    host: usize,
+}
+
 /// Some bytes of the program's view that an operation uses.
 #[derive(Debug)]
 struct PageGuard {
@@ -41,8 +54,8 @@ struct PageGuard {
 /// The memory that is mapped twice, and the operations on it.
 #[derive(Debug, Default)]
 struct Guards {
-    /// The program's views: start and end, and whether the memory is managed.
-    views: BTreeMap<u64, (u64, bool)>,
+    /// By the start of the program's view.
+    views: BTreeMap<u64, View>,
     all: Vec<PageGuard>,
 }
 
@@ -51,15 +64,16 @@ static GUARDS: Mutex<Guards> = Mutex::new(Guards { views: BTreeMap::new(), all: 
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// Notes that memory is mapped twice.
-pub(crate) fn add_view(start: u64, bytes: u64, managed: bool) {
-    GUARDS.lock().views.insert(start, (start.saturating_add(bytes), managed));
+pub(crate) fn add_view(start: u64, bytes: u64, managed: bool, host: *mut u8) {
+    let view = View { start, end: start.saturating_add(bytes), managed, host: host.expose_provenance() };
+    GUARDS.lock().views.insert(start, view);
     ANY.store(true, Ordering::Relaxed);
 }
 
 /// Notes that memory that is mapped twice is about to be unmapped.
 pub(crate) fn remove_view(start: u64) {
     let mut guards = GUARDS.lock();
-    if let Some((end, _)) = guards.views.remove(&start) {
+    if let Some(View { end, .. }) = guards.views.remove(&start) {
         guards.all.retain(|guard| guard.end <= start || end <= guard.start);
     }
 }
@@ -73,15 +87,15 @@ pub(crate) fn is_used() -> bool {
 pub(crate) fn is_view(start: u64, bytes: u64) -> bool {
     let end = start.saturating_add(bytes);
     let guards = GUARDS.lock();
-    guards.views.range(..end).next_back().is_some_and(|(_, (last, _))| start < *last)
+    guards.views.range(..end).next_back().is_some_and(|(_, view)| start < view.end)
 }
 
 /// Opens the pages of bytes of such memory for a system call.
 pub(crate) fn open(start: u64, bytes: u64) {
     let end = start.saturating_add(bytes);
     let guards = GUARDS.lock();
-    for (first, (last, _)) in guards.views.range(..end).rev().take_while(|(_, (last, _))| start < *last) {
-        set(start.max(*first), end.min(*last), libc::PROT_READ | libc::PROT_WRITE);
+    for (_, view) in guards.views.range(..end).rev().take_while(|(_, view)| start < view.end) {
+        set(start.max(view.start), end.min(view.end), libc::PROT_READ | libc::PROT_WRITE);
     }
 }
 
@@ -104,7 +118,7 @@ pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<Orde
         return;
     }
     let mut guards = GUARDS.lock();
-    let Some((_, last, _)) = guards.around(start) else { return };
+    let Some(View { end: last, .. }) = guards.around(start) else { return };
     guards.add(PageGuard {
         start,
         end: start.saturating_add(bytes).min(last),
@@ -113,18 +127,39 @@ pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<Orde
     });
 }
 
-/// The same for all bytes of each managed or pinned allocation that some words point to.
+/// The same for all bytes of each managed or pinned allocation that some words point to, and of those that
+/// the first words of these point to, and so on.
 pub(crate) fn protect_targets(words: &[u8], operation: &Arc<OrderedOperation>) {
     if !ANY.load(Ordering::Relaxed) {
         return;
     }
     let mut guards = GUARDS.lock();
-    for word in words.as_chunks::<8>().0 {
-        if let Some((start, end, managed)) = guards.around(u64::from_le_bytes(*word))
-            && (managed || PINNED.load(Ordering::Relaxed))
+    let mut found: Vec<View> = Vec::new();
+    let note = |guards: &Guards, found: &mut Vec<View>, word: u64| {
+        if let Some(view) = guards.around(word)
+            && (view.managed || PINNED.load(Ordering::Relaxed))
+            && !found.iter().any(|it| it.start == view.start)
         {
-            guards.add(PageGuard { start, end, writes: true, operation: Arc::clone(operation) });
+            found.push(view);
         }
+    };
+    words.as_chunks::<8>().0.iter().for_each(|word| note(&guards, &mut found, u64::from_le_bytes(*word)));
+    let mut next = 0;
+    while let Some(view) = found.get(next).copied() {
+        for offset in (0..(view.end - view.start).min(SEARCHED)).step_by(8) {
+            let host = core::ptr::with_exposed_provenance::<u64>(view.host);
+            // SAFETY: the library's view is mapped, aligned to a page, and as long as the program's, until
+            // `remove_view`, which waits for the lock. Kernels and the program may write it meanwhile.
+            let word = unsafe { host.add(usize::try_from(offset / 8).unwrap_or(0)).read_volatile() };
+            note(&guards, &mut found, word);
+        }
+        guards.add(PageGuard {
+            start: view.start,
+            end: view.end,
+            writes: true,
+            operation: Arc::clone(operation),
+        });
+        next += 1;
     }
 }
 
@@ -141,10 +176,10 @@ pub(super) fn release(is_over: impl Fn(&OrderedOperation) -> bool) {
 }
 
 impl Guards {
-    /// The view around an address, and whether it is of managed memory.
-    fn around(&self, address: u64) -> Option<(u64, u64, bool)> {
-        let (start, (end, managed)) = self.views.range(..=address).next_back()?;
-        (address < *end).then_some((*start, *end, *managed))
+    /// The view around an address.
+    fn around(&self, address: u64) -> Option<View> {
+        let (_, view) = self.views.range(..=address).next_back()?;
+        (address < view.end).then_some(*view)
     }
 
     fn add(&mut self, guard: PageGuard) {

@@ -1,6 +1,6 @@
 //! The built library from outside: its exports, their version, and its dependencies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use object::read::elf::{Dyn as _, ElfFile64, FileHeader as _};
@@ -28,21 +28,23 @@ fn dynamic(library: &Path, tag: u32) -> Vec<String> {
     wanted.map(|it| String::from_utf8(it.string(endian, strings).unwrap().to_vec()).unwrap()).collect()
 }
 
-/// The versions of the functions that a library exports.
-fn versions(library: &Path) -> BTreeSet<String> {
+/// The functions that a library exports, by their versions.
+fn versions(library: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let data = std::fs::read(library).unwrap();
     let file = ElfFile64::<Endianness>::parse(&*data).unwrap();
     let (header, endian) = (file.elf_header(), file.endian());
     let sections = header.sections(endian, &*data).unwrap();
     let table = sections.versions(endian, &*data).unwrap().expect("versions");
     let exported = file.dynamic_symbols().filter(|it| it.kind() == SymbolKind::Text && it.is_definition());
-    let indices = exported.map(|it| table.version_index(endian, it.index()));
-    indices
-        .map(|index| match table.version(index).unwrap() {
+    let mut all: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for it in exported {
+        let version = match table.version(table.version_index(endian, it.index())).unwrap() {
             Some(version) => String::from_utf8(version.name().to_vec()).unwrap(),
             None => "none".to_owned(),
-        })
-        .collect()
+        };
+        all.entry(version).or_default().insert(it.name().unwrap().to_owned());
+    }
+    all
 }
 
 /// The functions of CUDA 13.0.
@@ -68,16 +70,21 @@ fn the_list_of_exports_is_that_of_the_installed_library() {
 }
 
 #[test]
-fn the_library_exports_what_the_lists_say_and_nothing_else() {
-    let both = listed().union(&newer()).cloned().collect();
-    assert_eq!(functions(&built::folder().join("libcudart.so.13")), both);
+fn the_library_has_the_name_that_programs_ask_for() {
+    let library = built::folder().join("libcudart.so.13");
+    assert_eq!(dynamic(&library, elf::DT_SONAME), ["libcudart.so.13"]);
 }
 
 #[test]
-fn the_library_has_the_name_and_version_that_programs_ask_for() {
-    let library = built::folder().join("libcudart.so.13");
-    assert_eq!(dynamic(&library, elf::DT_SONAME), ["libcudart.so.13"]);
-    assert_eq!(versions(&library), BTreeSet::from(["libcudart.so.13".to_owned()]));
+fn the_library_exports_what_the_lists_say_in_its_version_and_system_calls_in_the_c_librarys() {
+    let mut exported = versions(&built::folder().join("libcudart.so.13"));
+    let both: BTreeSet<_> = listed().union(&newer()).cloned().collect();
+    assert_eq!(exported.remove("libcudart.so.13"), Some(both));
+    assert!(exported.keys().all(|version| version.starts_with("GLIBC_")), "{:?}", exported.keys());
+    let others: BTreeSet<_> = exported.into_values().flatten().collect();
+    let calls = "read pread pread64 readv preadv recv recvfrom recvmsg fread
+                 write pwrite pwrite64 writev pwritev send sendto sendmsg fwrite";
+    assert_eq!(others, calls.split_whitespace().map(str::to_owned).collect());
 }
 
 #[test]

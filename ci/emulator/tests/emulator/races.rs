@@ -225,6 +225,6 @@ fn memory_that_kernels_share_with_the_host_is_named_in_every_schedule() {
         "race",
         &SCHEDULES,
         "pinned_flag pinned_flag_of_the_device pinned_flag_unread pinned_result pinned_in_a_struct
-         read_from_a_file written_to_a_file",
+         behind_a_pointer read_from_a_file written_to_a_file",
     );
 }

@@ -71,6 +71,10 @@ __global__ void fill_of(Two two) {
     two.p[threadIdx.x] = two.count; // pinned_in_a_struct: first
 }
 
+__global__ void fill_behind(unsigned **to) {
+    (*to)[threadIdx.x] = 1; // behind_a_pointer: first
+}
+
 unsigned read_by_host(const unsigned *p) { return *static_cast<const volatile unsigned *>(p); }
 void write_by_host(unsigned *p, unsigned value) { *static_cast<volatile unsigned *>(p) = value; }
 
@@ -156,6 +160,13 @@ bool run(const std::string &name, bool right) {
         fill_of<<<1, N, 0, one>>>(Two{1, p});
         if (right) OK(cudaStreamSynchronize(one));
         EXPECT(read_by_host(p + 5) <= 1); // pinned_in_a_struct: second
+    } else if (name == "behind_a_pointer") {
+        unsigned **to = nullptr;
+        OK(cudaMallocManaged(&to, sizeof *to));
+        *to = p;
+        fill_behind<<<1, N, 0, one>>>(to);
+        if (right) OK(cudaStreamSynchronize(one));
+        EXPECT(read_by_host(p + 5) <= 1); // behind_a_pointer: second
     } else if (name == "read_from_a_file" || name == "written_to_a_file") {
         int ends[2];
         EXPECT(pipe(ends) == 0);
