@@ -9,6 +9,9 @@ use crate::run::ENDS;
 /// The table at the time of the build.
 const TABLE: &str = include_str!("../answers.tsv");
 
+/// The page that explains each known difference to users, in a row of its table.
+const EXPLAINED: &str = include_str!("../../emulator/README.md");
+
 /// The answer of a case that is newer than the table.
 pub(crate) const NOT_ASKED: &str = "not asked of a GPU yet";
 
@@ -74,6 +77,11 @@ pub(crate) fn disagreements(cases: &[Case]) -> Vec<String> {
     for id in known.keys() {
         if !cases.iter().any(|case| case.id == *id) {
             found.push(format!("{id}: in answers.tsv, and there is no such case"));
+        }
+    }
+    for (id, why) in known.iter().filter_map(|(id, row)| Some((id, row.differs?))) {
+        if !EXPLAINED.contains(&format!("\n| {why} |")) {
+            found.push(format!("{id}: the emulator's README does not explain the difference {why:?}"));
         }
     }
     found

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use crate::error::Answer;
 use crate::exec::env::{Env, Step, Task};
 use crate::stream::SharedCounters;
-use crate::sys::cudaErrorInvalidResourceHandle;
+use crate::sys::cudaErrorInvalidValue;
 
 /// Imported memory: the file, its size, and the device that it was imported for.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Externals {
     }
 
     pub(crate) fn semaphore(&self, handle: usize) -> Answer<Semaphore> {
-        self.semaphores.get(&handle).cloned().ok_or(cudaErrorInvalidResourceHandle)
+        self.semaphores.get(&handle).cloned().ok_or(cudaErrorInvalidValue)
     }
 }
 

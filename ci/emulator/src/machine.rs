@@ -49,6 +49,7 @@ impl Machine {
     /// A machine as `config` describes it; `None` if the system has no address space for it.
     pub(crate) fn new(config: Config) -> Option<Self> {
         let mut allocations = Allocations::new(config.devices, config.memory)?;
+        allocations.keep_for_contexts();
         if config.initcheck {
             allocations.watch()?;
         }

@@ -131,7 +131,7 @@ pub(crate) fn small(value: u64) -> c_int {
 }
 
 /// The most dynamic shared memory that a kernel may have.
-fn most_dynamic(program: &Program, entry: &KernelEntry) -> u32 {
+pub(crate) fn most_dynamic(program: &Program, entry: &KernelEntry) -> u32 {
     entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared))
 }
 

@@ -20,7 +20,9 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (machine, current) = call.context()?;
         let null = core::ptr::null_mut();
-        let (type_, device, on_device, on_host) = match machine.allocations.at(address(memory)) {
+        // Memory is unknown from the call that frees it on, even if the stream is not there yet.
+        let live = machine.allocations.at(address(memory)).filter(|it| !machine.allocations.is_leaving(it.start));
+        let (type_, device, on_device, on_host) = match live {
             None | Some(Allocation { kind: Kind::Array, .. }) => (cudaMemoryTypeUnregistered, NO_DEVICE, null, memory.cast_mut()),
             Some(it) => {
                 let device = c_int::try_from(it.device).unwrap_or(NO_DEVICE);

@@ -1,12 +1,11 @@
 //! Functions of the driver. There is no driver here: of its functions only those that make tensor maps are
-//! found. Flags are ignored: an H200 takes unknown ones, too. An argument that ends a process on an H200,
-//! because it is null, is an error here.
+//! found. Flags are ignored: an H200 takes unknown ones, too.
 #![expect(unsafe_code, reason = "exports C functions, and reads the name that it is given")]
 
 use core::ffi::{CStr, c_char, c_uint, c_ulonglong, c_void};
 
 use super::tensor_map::{self, SINCE};
-use super::{Out, api};
+use super::{Call, Out, api, follows_null};
 use crate::error::Answer;
 use crate::sys::{
     CUDART_VERSION, cudaDriverEntryPointQueryResult, cudaDriverEntryPointSuccess,
@@ -14,14 +13,15 @@ use crate::sys::{
 };
 
 fn find(
+    call: &Call,
     name: *const c_char,
     out: Out<'_, *mut c_void>,
     status: Out<'_, cudaDriverEntryPointQueryResult>,
     version: c_uint,
 ) -> Answer {
-    let out = out.ok_or(cudaErrorInvalidValue)?;
+    let Some(out) = out else { follows_null(call, "the place of the function") };
     if name.is_null() {
-        return Err(cudaErrorInvalidValue);
+        follows_null(call, "the name of the function");
     }
     // SAFETY: C's caller vouches for a text, which is not null.
     let name = unsafe { CStr::from_ptr(name) };
@@ -44,7 +44,7 @@ api! {
         status: Out<'_, cudaDriverEntryPointQueryResult>,
     ) {
         call.check()?;
-        find(name, out, status, CUDART_VERSION)
+        find(call, name, out, status, CUDART_VERSION)
     }
 
     /// The same as of a version.
@@ -56,6 +56,6 @@ api! {
         if version > CUDART_VERSION {
             return Err(cudaErrorInvalidValue);
         }
-        find(name, out, status, version)
+        find(call, name, out, status, version)
     }
 }

@@ -8,20 +8,22 @@ use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
 use std::sync::Arc;
 
-use super::{Call, Out, api, pointer, put};
+use super::{Call, Out, api, follows_null, pointer, put};
 use crate::error::Answer;
 use crate::external::{ExternalMemory, Semaphore, SemaphoreWork};
 use crate::graph::NodeOp;
 use crate::machine::Machine;
 use crate::stream::{SharedCounters, Work, submit};
 use crate::sys::{
-    cudaError_t, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
-    cudaErrorNotSupported, cudaErrorUnknown, cudaExternalMemory_t, cudaExternalMemoryBufferDesc,
-    cudaExternalMemoryHandleDesc, cudaExternalMemoryHandleTypeOpaqueFd, cudaExternalSemaphore_t,
+    cudaError_t, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed, cudaErrorNotSupported,
+    cudaErrorUnknown, cudaExternalMemory_t, cudaExternalMemoryBufferDesc, cudaExternalMemoryHandleDesc,
+    cudaExternalMemoryHandleTypeNvSciBuf, cudaExternalMemoryHandleTypeOpaqueFd,
+    cudaExternalMemoryHandleTypeOpaqueWin32, cudaExternalMemoryMipmappedArrayDesc, cudaExternalSemaphore_t,
     cudaExternalSemaphoreHandleDesc, cudaExternalSemaphoreHandleTypeOpaqueFd,
-    cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd, cudaExternalSemaphoreSignalNodeParams,
+    cudaExternalSemaphoreHandleTypeOpaqueWin32, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd,
+    cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32, cudaExternalSemaphoreSignalNodeParams,
     cudaExternalSemaphoreSignalParams, cudaExternalSemaphoreWaitNodeParams, cudaExternalSemaphoreWaitParams,
-    cudaStream_t,
+    cudaMipmappedArray_t, cudaStream_t,
 };
 
 /// The value of a semaphore in the parameters of a call.
@@ -41,9 +43,10 @@ impl FenceValue for cudaExternalSemaphoreWaitParams {
     }
 }
 
-/// The work of a call with such lists.
+/// The work of a call with such lists. CUDA does not check the handles of an `unchecked` call.
 fn work<P: FenceValue>(
     machine: &Machine,
+    unchecked: Option<&Call>,
     signals: bool,
     list: *const cudaExternalSemaphore_t,
     parameters: *const P,
@@ -55,6 +58,9 @@ fn work<P: FenceValue>(
     let one = |at: usize| {
         // SAFETY: the program promises that there are `count` handles.
         let handle = unsafe { list.wrapping_add(at).read() };
+        if let Some(call) = unchecked.filter(|_| handle.is_null()) {
+            follows_null(call, "a semaphore to signal");
+        }
         // SAFETY: and as many parameters.
         let parameters = unsafe { &*parameters.wrapping_add(at) };
         Ok((machine.externals.semaphore(handle.addr())?, parameters.value()))
@@ -65,13 +71,13 @@ fn work<P: FenceValue>(
 
 /// The signals of a node.
 pub(super) fn signals(machine: &Machine, it: &cudaExternalSemaphoreSignalNodeParams) -> Answer<NodeOp> {
-    let work = work(machine, true, it.extSemArray, it.paramsArray, it.numExtSems)?;
+    let work = work(machine, None, true, it.extSemArray, it.paramsArray, it.numExtSems)?;
     Ok(NodeOp::Semaphores(Box::new(work)))
 }
 
 /// The waits of a node.
 pub(super) fn waits(machine: &Machine, it: &cudaExternalSemaphoreWaitNodeParams) -> Answer<NodeOp> {
-    let work = work(machine, false, it.extSemArray, it.paramsArray, it.numExtSems)?;
+    let work = work(machine, None, false, it.extSemArray, it.paramsArray, it.numExtSems)?;
     Ok(NodeOp::Semaphores(Box::new(work)))
 }
 
@@ -91,10 +97,11 @@ fn in_order<P: FenceValue>(
     stream: cudaStream_t,
 ) -> Answer {
     let (mut machine, _, key) = call.stream(stream)?;
-    let work = work(&machine, signals, list, parameters, count)?;
+    let work = work(&machine, signals.then_some(call), signals, list, parameters, count)?;
     submit(&mut machine, key, call.name, Work::Task(Box::new(work)), &[]).map(drop)
 }
 
+/// The error for a handle of a system or interface that is not here.
 fn unknown(call: &Call, what: &str) -> cudaError_t {
     eprintln!("CUDA emulator: {}: there is no {what} here but that of file descriptors", call.name);
     cudaErrorNotSupported
@@ -107,11 +114,13 @@ api! {
     ) {
         let (mut machine, device) = call.context()?;
         let (out, it) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
-        if it.type_.0 == 0 {
-            return Err(cudaErrorInvalidValue);
-        }
         if it.type_ != cudaExternalMemoryHandleTypeOpaqueFd {
-            return Err(unknown(call, "external memory"));
+            let kinds = cudaExternalMemoryHandleTypeOpaqueWin32.0..=cudaExternalMemoryHandleTypeNvSciBuf.0;
+            // SAFETY: any bytes are pointers, and all other kinds have one or two.
+            let handle = unsafe { it.handle.win32 };
+            let nothing = handle.handle.is_null() && handle.name.is_null();
+            let given = kinds.contains(&it.type_.0) && !nothing;
+            return Err(if given { unknown(call, "external memory") } else { cudaErrorInvalidValue });
         }
         if it.size == 0 || it.flags > 1 {
             return Err(cudaErrorInvalidValue);
@@ -136,7 +145,7 @@ api! {
         let (mut machine, _) = call.context()?;
         let (out, part) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
         let m = &mut *machine;
-        let it = m.externals.memories.get(&memory.addr()).ok_or(cudaErrorInvalidResourceHandle)?;
+        let it = m.externals.memories.get(&memory.addr()).ok_or(cudaErrorInvalidValue)?;
         let end = part.offset.checked_add(part.size).ok_or(cudaErrorInvalidValue)?;
         if part.size == 0 || end > it.size || part.flags != 0 {
             return Err(cudaErrorInvalidValue);
@@ -144,6 +153,19 @@ api! {
         let file = it.file.try_clone().map_err(|_| cudaErrorMapBufferObjectFailed)?;
         let start = m.allocations.open_file(it.device, file, (part.offset, part.size), call.name)?;
         put(Some(out), pointer(start))
+    }
+
+    /// Maps a part of such memory as an array, which cannot be done here.
+    allowed fn cudaExternalMemoryGetMappedMipmappedArray(
+        call, out: Out<'_, cudaMipmappedArray_t>, memory: cudaExternalMemory_t,
+        description: Option<&cudaExternalMemoryMipmappedArrayDesc>,
+    ) {
+        let (machine, _) = call.context()?;
+        if out.is_none() || description.is_none() {
+            return Err(cudaErrorInvalidValue);
+        }
+        machine.externals.memories.get(&memory.addr()).ok_or(cudaErrorInvalidValue)?;
+        Err(unknown(call, "array of external memory"))
     }
 
     /// Gives such memory up. Buffers stay mapped.
@@ -161,15 +183,22 @@ api! {
         let (out, it) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
         let timeline = it.type_ == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
         if !timeline && it.type_ != cudaExternalSemaphoreHandleTypeOpaqueFd {
-            return Err(unknown(call, "semaphore"));
+            let kinds = cudaExternalSemaphoreHandleTypeOpaqueWin32.0
+                ..=cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32.0;
+            // SAFETY: any bytes are pointers, and all other kinds have one or two.
+            let handle = unsafe { it.handle.win32 };
+            let nothing = handle.handle.is_null() && handle.name.is_null();
+            let given = kinds.contains(&it.type_.0) && !nothing && it.flags == 0;
+            return Err(if given { unknown(call, "semaphore") } else { cudaErrorInvalidValue });
         }
-        // SAFETY: for these types the program sets this member.
-        let file = file(unsafe { it.handle.fd })?;
-        let copy = file.try_clone().map_err(|_| cudaErrorInvalidValue)?;
-        let counter = SharedCounters::map(copy).ok_or(cudaErrorInvalidValue)?;
         if it.flags != 0 {
             return Err(cudaErrorInvalidValue);
         }
+        let no_file = if timeline { cudaErrorInvalidValue } else { cudaErrorUnknown };
+        // SAFETY: for these types the program sets this member.
+        let file = file(unsafe { it.handle.fd }).map_err(|_| no_file)?;
+        let copy = file.try_clone().map_err(|_| cudaErrorUnknown)?;
+        let counter = SharedCounters::map(copy).ok_or(cudaErrorUnknown)?;
         drop(ManuallyDrop::into_inner(file));
         let number = machine.externals.number();
         machine.externals.semaphores.insert(number, Semaphore { counter: Arc::new(counter), timeline });
@@ -181,7 +210,7 @@ api! {
     allowed fn cudaDestroyExternalSemaphore(call, semaphore: cudaExternalSemaphore_t) {
         let (mut machine, _) = call.context()?;
         let gone = machine.externals.semaphores.remove(&semaphore.addr());
-        gone.map(drop).ok_or(cudaErrorInvalidResourceHandle)
+        gone.map(drop).ok_or(cudaErrorInvalidValue)
     }
 
     /// Signals semaphores in stream order.

@@ -5,12 +5,14 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use super::kernel::{attributes, program};
-use super::{Call, Out, api, ordinal, put, wide};
+use super::{Call, Out, api, follows_null, ordinal, put, wide};
 use crate::error::{Answer, take_last};
 use crate::exec::{Launch, Program};
 use crate::module::registry::{KernelEntry, registry};
 use crate::profile::profile;
-use crate::shape::{self, MOST_BLOCKS, PORTABLE, function_attributes, most_shared, reserved, small};
+use crate::shape::{
+    self, MOST_BLOCKS, PORTABLE, function_attributes, most_dynamic, most_shared, processor, small,
+};
 use crate::sys::{
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
     cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -50,7 +52,7 @@ fn asked(
 ) -> Answer<(Launch, u32, bool)> {
     let program = find(call, function)?;
     // SAFETY: the program passes a configuration, or null.
-    let config = unsafe { config.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    let Some(config) = (unsafe { config.as_ref() }) else { follows_null(call, "the configuration") };
     let dim = |d: crate::sys::dim3| [d.x, d.y, d.z];
     let mut launch = Launch::new(program, dim(config.gridDim), dim(config.blockDim), Vec::new());
     let threads = c_int::try_from(launch.threads()).map_err(|_| cudaErrorInvalidValue)?;
@@ -104,15 +106,16 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let program = find(call, function)?;
         out.write(function_attributes(&program, registry().kernel(function.addr())?));
-        // On hardware, this forgets the last error.
-        take_last();
         Ok(())
     }
 
     /// Raises the limit of a kernel's dynamic shared memory, or states a preference.
     allowed fn cudaFuncSetAttribute(call, function: *const c_void, attribute: cudaFuncAttribute, value: c_int) {
         let program = find(call, function)?;
-        set(&program, registry().kernel_mut(function.addr())?, attribute, value)
+        set(&program, registry().kernel_mut(function.addr())?, attribute, value)?;
+        // On hardware, this forgets the last error.
+        take_last();
+        Ok(())
     }
 
     /// The same for a device that need not be current. Here, it is set for all.
@@ -230,12 +233,17 @@ api! {
         call, out: Out<'_, usize>, function: *const c_void, blocks: c_int, block: c_int,
     ) {
         let program = find(call, function)?;
-        let blocks = u32::try_from(blocks).ok().filter(|b| *b > 0).ok_or(cudaErrorInvalidValue)?;
-        if block <= 0 {
+        let fits = |blocks: c_int, most: u32| u32::try_from(blocks).ok().filter(|n| (1..=most).contains(n));
+        let processor = processor();
+        let blocks = fits(blocks, processor.blocks).ok_or(cudaErrorInvalidValue)?;
+        let block = fits(block, 1024).ok_or(cudaErrorInvalidValue)?;
+        if blocks * block > processor.threads {
             return Err(cudaErrorInvalidValue);
         }
+        // CUDA does not subtract what it keeps of each block's memory.
         let each = (profile().shared << 10) / blocks;
-        let left = each.saturating_sub(reserved()).min(most_shared()).saturating_sub(program.static_shared);
+        let left = each.saturating_sub(program.static_shared);
+        let left = left.min(most_dynamic(&program, registry().kernel(function.addr())?));
         put(out, usize::try_from(left).unwrap_or(0))
     }
 }

@@ -34,6 +34,12 @@ const KNOWN: c_uint = cudaGraphInstantiateFlagAutoFreeOnLaunch.0
     | cudaGraphInstantiateFlagDeviceLaunch.0
     | cudaGraphInstantiateFlagUseNodePriority.0;
 
+/// Checks the flags of a call without parameters: there is no stream for an upload.
+fn flags_alone(flags: c_ulonglong) -> Answer {
+    let uploads = flags & c_ulonglong::from(cudaGraphInstantiateFlagUpload.0) != 0;
+    if uploads { Err(cudaErrorInvalidValue) } else { Ok(()) }
+}
+
 /// Whether there are such flags.
 fn known(flags: c_ulonglong) -> bool {
     flags & !c_ulonglong::from(KNOWN) == 0
@@ -93,6 +99,7 @@ api! {
     waits fn cudaGraphInstantiate(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
+        flags_alone(flags)?;
         out.write(instantiate(&mut machine, graph, flags)?);
         Ok(())
     }
@@ -101,6 +108,7 @@ api! {
     waits fn cudaGraphInstantiateWithFlags(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
+        flags_alone(flags)?;
         out.write(instantiate(&mut machine, graph, flags)?);
         Ok(())
     }

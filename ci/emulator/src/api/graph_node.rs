@@ -22,7 +22,7 @@ use crate::sys::{
     cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset,
     cudaGraphNodeTypeWaitEvent, cudaHostNodeParams, cudaKernelNodeParams, cudaLaunchAttributeID,
     cudaLaunchAttributeValue, cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemHandleTypeNone,
-    cudaMemLocationTypeDevice, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
+    cudaMemLocationTypeDevice, cudaMemLocationTypeHost, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
 };
 
 /// Where a new node goes.
@@ -440,7 +440,10 @@ api! {
             // Other processes cannot get the memory of a graph.
             let exported = props.handleTypes != cudaMemHandleTypeNone;
             let lists = given.accessDescs.is_null() && given.accessDescCount > 0;
-            if bytes == 0 || exported || lists || props.allocType != cudaMemAllocationTypePinned {
+            if exported || props.location.type_ == cudaMemLocationTypeHost {
+                return Err(cudaErrorNotSupported);
+            }
+            if bytes == 0 || lists || props.allocType != cudaMemAllocationTypePinned {
                 return Err(cudaErrorInvalidValue);
             }
             let device = ordinal(machine, props.location.id).map_err(|_| cudaErrorInvalidValue)?;

@@ -188,17 +188,12 @@ pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams)
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     let element = given.elementSize;
     let small = u8::try_from(element).map_err(|_| cudaErrorInvalidValue)?;
-    let fits = match element {
-        1 => given.value <= 0xff,
-        2 => given.value <= 0xffff,
-        4 => true,
-        _ => false,
-    };
     let address = address(given.dst);
     let width = wide(given.width).checked_mul(u64::from(element)).ok_or(cudaErrorInvalidValue)?;
     let volume = Volume { width, height: wide(given.height), depth: 1 };
     let pitch = wide(given.pitch);
-    if !fits
+    // The lowest bytes of the value count.
+    if !matches!(element, 1 | 2 | 4)
         || volume.is_empty()
         || !address.is_multiple_of(u64::from(element))
         || (given.height > 1 && pitch < width)

@@ -5,7 +5,7 @@ use core::ffi::{c_uint, c_void};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use super::{Call, Out, api, put};
+use super::{Call, Out, api, follows_null, put};
 use crate::error::{Answer, Code};
 use crate::exec::{Kernel, Launch, Program};
 use crate::graph::{KernelNode, NodeOp};
@@ -248,7 +248,7 @@ api! {
         call, config: *const cudaLaunchConfig_t, function: *const c_void, args: *mut *mut c_void,
     ) {
         // SAFETY: the program passes a configuration, or null.
-        let config = unsafe { config.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+        let Some(config) = (unsafe { config.as_ref() }) else { follows_null(call, "the configuration") };
         let (grid, block) = (config.gridDim, config.blockDim);
         let shared = config.dynamicSmemBytes;
         let configuration = Configuration { grid, block, shared, stream: config.stream };

@@ -4,7 +4,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use super::{Out, address, api, ordinal, pointer, wide};
+use super::{Out, address, api, follows_null, ordinal, pointer, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Advice, Found, HOST, Kind, Location, NOWHERE};
@@ -133,12 +133,14 @@ api! {
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
         let start = address(memory);
-        // By its name, the legacy stream is one like others here.
-        let to_nobody = flags == cudaMemAttachSingle && stream.is_null();
         let whole = machine.allocations.starting_at(start, &[Kind::Managed]).ok_or(cudaErrorInvalidValue)?.size;
         let known = [cudaMemAttachGlobal, cudaMemAttachHost, cudaMemAttachSingle].contains(&flags);
-        if !known || to_nobody || (length != 0 && wide(length) != whole) {
+        if !known || (length != 0 && wide(length) != whole) {
             return Err(cudaErrorInvalidValue);
+        }
+        // By its name, the legacy stream is one like others here.
+        if flags == cudaMemAttachSingle && stream.is_null() {
+            follows_null(call, "the stream to which memory is attached alone");
         }
         submit(&mut machine, key, call.name, Work::Nothing, &[]).map(drop)
     }

@@ -3,7 +3,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::{Call, Out, api, ordinal, put};
+use super::{Call, Out, api, follows_null, ordinal, put};
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Pool, PoolKey, PoolPlace, Pools};
@@ -49,6 +49,16 @@ fn place(
 fn named(machine: &mut Guard, pool: cudaMemPool_t) -> Answer<&mut Pool> {
     let key = machine.allocations.pools.named(pool)?;
     machine.allocations.pools.get_mut(key)
+}
+
+/// Reads the value of an attribute, which CUDA reads without a look at the address.
+fn value<T: Copy>(call: &Call, from: *const T) -> T {
+    read(from).unwrap_or_else(|_| follows_null(call, "the value of the attribute"))
+}
+
+/// Whether a location is the host, or a part of it.
+fn is_host(location: cudaMemLocation) -> bool {
+    [cudaMemLocationTypeHost, cudaMemLocationTypeHostNuma].contains(&location.type_)
 }
 
 /// Reads a value that a program passes by address.
@@ -179,18 +189,20 @@ api! {
         let mut machine = call.machine()?;
         let pool = named(&mut machine, pool)?;
         if let Some(rule) = rule(attr) {
-            let value = read(value.cast::<c_int>())?;
+            let value = self::value(call, value.cast::<c_int>());
             if let Some(rule) = pool.reuse.get_mut(rule) {
                 *rule = c_int::from(value != 0);
             }
             return Ok(());
         }
         match attr {
-            it if it == cudaMemPoolAttrReleaseThreshold => pool.threshold = read(value.cast::<u64>())?,
-            it if it == cudaMemPoolAttrReservedMemHigh && read(value.cast::<u64>())? == 0 => {
+            it if it == cudaMemPoolAttrReleaseThreshold => pool.threshold = self::value(call, value.cast::<u64>()),
+            it if it == cudaMemPoolAttrReservedMemHigh && self::value(call, value.cast::<u64>()) == 0 => {
                 pool.forget_reserved_high();
             }
-            it if it == cudaMemPoolAttrUsedMemHigh && read(value.cast::<u64>())? == 0 => pool.forget_used_high(),
+            it if it == cudaMemPoolAttrUsedMemHigh && self::value(call, value.cast::<u64>()) == 0 => {
+                pool.forget_used_high();
+            }
             _ => return Err(cudaErrorInvalidValue),
         }
         Ok(())
@@ -234,7 +246,7 @@ api! {
         let list = (0..count).map(|at| read(list.wrapping_add(at))).collect::<Answer<Vec<_>>>()?;
         let mut wanted = Vec::new();
         for it in list {
-            if it.location.type_ == cudaMemLocationTypeInvalid {
+            if it.location.type_ == cudaMemLocationTypeInvalid || is_host(it.location) {
                 return Err(cudaErrorNotSupported);
             }
             if it.location.type_ != cudaMemLocationTypeDevice {
@@ -242,6 +254,9 @@ api! {
             }
             let device = ordinal(&machine, it.location.id)?;
             let flags = it.flags;
+            if flags == cudaMemAccessFlagsProtRead {
+                return Err(cudaErrorNotSupported);
+            }
             let known = flags == cudaMemAccessFlagsProtNone || flags == cudaMemAccessFlagsProtReadWrite;
             // A device is never kept from its own memory.
             let own = machine.allocations.pools.get(key)?.place == device_place(device);
@@ -267,6 +282,10 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let location = read(location)?;
+        if is_host(location) {
+            let its_own = named(&mut machine, pool)?.place.is_host();
+            return put(Some(out), if its_own { cudaMemAccessFlagsProtReadWrite } else { cudaMemAccessFlagsProtNone });
+        }
         if location.type_ != cudaMemLocationTypeDevice {
             return Err(cudaErrorInvalidValue);
         }

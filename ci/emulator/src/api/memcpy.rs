@@ -52,7 +52,7 @@ fn copy(
     transfer(&mut machine, call, stream, &request, mode)
 }
 
-/// A copy of rows. Nothing to copy is no error, whatever the rest is.
+/// A copy of rows. Nothing to copy is no error, whatever the rest is. The pitch of a single row may be any.
 fn plane(
     (dst, to_pitch): (*mut c_void, usize),
     (src, from_pitch): (*const c_void, usize),
@@ -61,13 +61,16 @@ fn plane(
 ) -> Answer<Request> {
     let volume = Volume { width: wide(width), height: wide(height), depth: 1 };
     for pitch in [to_pitch, from_pitch] {
-        if !volume.is_empty() && pitch < width {
+        if !volume.is_empty() && height > 1 && pitch < width {
             return Err(cudaErrorInvalidPitchValue);
         }
     }
-    let to = Side { address: address(dst), pitch: wide(to_pitch), slice: 0 };
-    let from = Side { address: address(src), pitch: wide(from_pitch), slice: 0 };
-    Ok(Request { to, from, volume, kind })
+    let side = |memory, pitch| Side {
+        address: address(memory),
+        pitch: if height > 1 { wide(pitch) } else { 0 },
+        slice: 0,
+    };
+    Ok(Request { to: side(dst, to_pitch), from: side(src, from_pitch), volume, kind })
 }
 
 /// One side of a copy of a volume as the program gives it.
@@ -104,11 +107,12 @@ pub(super) fn solid_part(array: &Array, at: (u64, u64, u64), volume: Volume) -> 
     Ok(Side { address: array.start + at.2 * slice + at.1 * pitch + x, pitch, slice })
 }
 
-/// Part of linear memory, from a position in bytes, rows and layers.
-fn corner(memory: cudaPitchedPtr, at: cudaPos, volume: Volume) -> Answer<Side> {
+/// Part of linear memory, from a position in bytes, rows and layers. The pitch is compared with the `width`
+/// of the extent, even if that counts elements.
+fn corner(memory: cudaPitchedPtr, at: cudaPos, volume: Volume, width: u64) -> Answer<Side> {
     let end = |at: usize, length: u64| wide(at).checked_add(length).ok_or(cudaErrorInvalidValue);
     let layered = end(at.z, volume.depth)? > 1;
-    if wide(memory.pitch) < volume.width || layered && wide(memory.ysize) < volume.height {
+    if wide(memory.pitch) < width || layered && wide(memory.ysize) < volume.height {
         return Err(cudaErrorInvalidPitchValue);
     }
     if end(at.x, volume.width)? > wide(memory.pitch) {
@@ -170,7 +174,7 @@ fn both(
             let at = (wide(operand.at.x), wide(operand.at.y), wide(operand.at.z));
             solid_part(array, at, volume)
         }
-        None => corner(operand.memory, operand.at, volume),
+        None => corner(operand.memory, operand.at, volume, wide(extent.width)),
     };
     let kind = corrected(kind, to_array.is_some(), from_array.is_some());
     // Linear memory is looked at first.
@@ -292,13 +296,13 @@ mod tests {
 
     #[test]
     fn a_corner_counts_bytes_rows_and_layers() {
-        let side = corner(MEMORY, at(3, 2, 1), bytes(8, 2, 2)).unwrap();
+        let side = corner(MEMORY, at(3, 2, 1), bytes(8, 2, 2), 8).unwrap();
         assert_eq!((side.address, side.pitch, side.slice), (0x1000 + 640 + 128 + 3, 64, 640));
     }
 
     #[test]
     fn rows_that_do_not_fit_are_refused() {
-        let corner = |at, volume| corner(MEMORY, at, volume).map(|side| side.address);
+        let corner = |at, volume: Volume| corner(MEMORY, at, volume, volume.width).map(|side| side.address);
         assert_eq!(corner(at(0, 0, 0), bytes(65, 2, 2)), Err(cudaErrorInvalidPitchValue));
         assert_eq!(corner(at(5, 0, 0), bytes(60, 2, 2)), Err(cudaErrorInvalidValue));
         assert_eq!(corner(at(0, 9, 0), bytes(60, 2, 2)), Err(cudaErrorInvalidValue));
@@ -306,6 +310,8 @@ mod tests {
         let null = core::ptr::null_mut();
         let short = plane((null, 10), (null, 20), (11, 2), cudaMemcpyDefault).map(|request| request.volume);
         assert_eq!(short, Err(cudaErrorInvalidPitchValue));
+        let one = plane((null, 10), (null, 20), (11, 1), cudaMemcpyDefault).map(|request| request.to.pitch);
+        assert_eq!(one, Ok(0));
         let none = plane((null, 10), (null, 20), (11, 0), cudaMemcpyDefault)
             .map(|request| request.volume.is_empty());
         assert_eq!(none, Ok(true));

@@ -3,7 +3,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::transfer::{MemoryType, Mode, device_access, memory_type};
+use super::transfer::{MemoryType, Mode, device_access, is_before_launch, memory_type};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::finding::Finding;
@@ -47,9 +47,15 @@ fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> A
     if waits { synchronize(&mut machine, device, &[id]) } else { Ok(()) }
 }
 
-/// Memory of another device than the stream's is filled only with access to it. A capture does not look.
+/// Memory of another device than the stream's is filled only with access to it, and that of a graph only once
+/// the graph was launched. A capture does not look.
 fn ensure_writable(machine: &Guard, call: &Call, device: usize, address: u64) -> Answer {
     let Some(it) = machine.allocations.at(address) else { return Ok(()) };
+    if is_before_launch(machine, it) {
+        let message = format!("{address:#x} is in {it}, which a graph allocates that was not launched yet");
+        Finding::pointer(call.name, &message).report();
+        return Err(cudaErrorInvalidValue);
+    }
     if device_access(machine, it, device).1 {
         return Ok(());
     }

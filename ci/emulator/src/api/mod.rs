@@ -31,6 +31,7 @@ mod graph_exec;
 mod graph_memory;
 mod graph_node;
 mod graph_params;
+mod graphics;
 mod host;
 mod kernel;
 mod library;
@@ -175,6 +176,21 @@ fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> 
     }
     thread::set_in_call(outer);
     code
+}
+
+/// Ends the process as CUDA does where it reads or writes through a null without a check.
+#[expect(unsafe_code, reason = "sends a signal to the process itself")]
+pub(crate) fn follows_null(call: &Call, what: &str) -> ! {
+    Finding::pointer(
+        call.name,
+        &format!("{what} is null. CUDA does not check it, and ends the process here"),
+    )
+    .report();
+    // SAFETY: no handler is named. That of `race::guard` takes the signal for an access by the program.
+    unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
+    // SAFETY: takes a number.
+    unsafe { libc::raise(libc::SIGSEGV) };
+    std::process::abort()
 }
 
 /// A device ordinal from a program, if there is such a device.

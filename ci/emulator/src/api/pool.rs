@@ -14,7 +14,8 @@ use crate::machine::Guard;
 use crate::memory::{Kind, PoolKey};
 use crate::stream::{StreamId, Work, submit, submit_aside};
 use crate::sys::{
-    cudaErrorInvalidValue, cudaErrorNotSupported, cudaMemLocationTypeDevice, cudaMemPool_t, cudaStream_t,
+    cudaErrorInvalidValue, cudaErrorNotSupported, cudaHostAllocMapped, cudaMemAllocationTypePinned,
+    cudaMemPool_t, cudaStream_t,
 };
 
 /// How an allocation comes after the end of another one that is still to be freed.
@@ -86,8 +87,16 @@ fn allocate(
         return Ok(());
     }
     machine.allocations.pools.check(pool, size)?;
-    let device = machine.allocations.pools.get(pool)?.device;
-    let start = machine.allocations.allocate(device, size, Kind::Pool, call.name)?;
+    let it = machine.allocations.pools.get(pool)?;
+    let (device, on_host) = (it.device, it.place.is_host());
+    if on_host && machine.captures.of(stream).is_some() {
+        return Err(cudaErrorNotSupported);
+    }
+    let start = if on_host {
+        machine.allocations.allocate_host(device, size, Kind::Pinned, cudaHostAllocMapped, call.name)?
+    } else {
+        machine.allocations.allocate(device, size, Kind::Pool, call.name)?
+    };
     // A graph has its memory from when the node is made. The memory is usable while the graph runs, and does
     // not belong to the pool.
     if machine.add_captured(stream, call.name, || Some(NodeOp::Alloc(start, size)))?.is_none() {
@@ -125,8 +134,8 @@ api! {
         if pool.imported.is_some() {
             return Err(cudaErrorInvalidValue);
         }
-        if pool.place.location != cudaMemLocationTypeDevice.0 {
-            eprintln!("CUDA emulator: {}: allocating from a pool of host memory is not supported", call.name);
+        if pool.place.allocation != cudaMemAllocationTypePinned.0 {
+            eprintln!("CUDA emulator: {}: memory of managed pools is not supported", call.name);
             return Err(cudaErrorNotSupported);
         }
         allocate(call, &mut machine, key, from, Some(out), size)
@@ -139,7 +148,9 @@ api! {
             return Ok(());
         }
         let memory = address(memory);
-        let kinds = [Kind::Device, Kind::Pool];
+        // Pinned memory is freed so if it is a pool's.
+        let pooled = machine.allocations.pools.of(memory).is_some();
+        let kinds = [Kind::Device, if pooled { Kind::Pinned } else { Kind::Pool }, Kind::Pool];
         machine.allocations.starting_at(memory, &kinds).ok_or(cudaErrorInvalidValue)?;
         // A captured free runs when its graph runs.
         if machine.captures.of(key).is_some() {

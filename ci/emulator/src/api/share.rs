@@ -127,8 +127,8 @@ api! {
         // SAFETY: the file stays the program's: it is only read here and not closed.
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(number) });
         let mut bytes = [0; 64];
-        file.read_exact_at(&mut bytes, 0).map_err(|_| cudaErrorInvalidValue)?;
-        let ipc_handle = IpcHandle::from_bytes(&bytes).ok_or(cudaErrorInvalidValue)?;
+        file.read_exact_at(&mut bytes, 0).map_err(|_| cudaErrorUnknown)?;
+        let ipc_handle = IpcHandle::from_bytes(&bytes).ok_or(cudaErrorUnknown)?;
         let device = ipc_handle.device().filter(|device| *device < machine.devices.len()).ok_or(cudaErrorInvalidValue)?;
         let key = machine.allocations.pools.import(device_place(device), device, ipc_handle.process);
         put(Some(out), Pools::handle(key))

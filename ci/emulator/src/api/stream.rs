@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_uint, c_ulonglong};
 
 use super::graph::destroy;
-use super::{Call, Out, api, put};
+use super::{Call, Out, api, follows_null, put};
 use crate::error::Answer;
 use crate::graph::NodeOp;
 use crate::stream::{StreamId, Work, nudge, submit, synchronize};
@@ -126,8 +126,10 @@ api! {
 
     /// The flags of a stream.
     allowed fn cudaStreamGetFlags | cudaStreamGetFlags_ptsz(call, stream: cudaStream_t, flags: Out<'_, c_uint>) {
-        let (machine, _, key) = call.stream(stream)?;
-        put(flags, machine.streams.get(key)?.flags)
+        let (mut machine, _, key) = call.stream(stream)?;
+        let flags = flags.ok_or(cudaErrorInvalidValue)?;
+        machine.unasked_in_capture(key)?;
+        put(Some(flags), machine.streams.get(key)?.flags)
     }
 
     /// The priority of a stream.
@@ -139,6 +141,9 @@ api! {
     /// The device of a stream.
     allowed fn cudaStreamGetDevice | cudaStreamGetDevice_ptsz(call, stream: cudaStream_t, device: Out<'_, c_int>) {
         let (machine, _, key) = call.stream(stream)?;
+        if device.is_none() {
+            follows_null(call, "the place of the answer");
+        }
         put(device, c_int::try_from(machine.streams.get(key)?.device).unwrap_or(-1))
     }
 

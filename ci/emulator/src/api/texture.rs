@@ -183,6 +183,10 @@ api! {
         if machine.allocations.objects.get(texture)?.texture.is_none() {
             return Err(cudaErrorInvalidValue);
         }
+        // As on an H200, one whose array is gone can be destroyed again.
+        if machine.allocations.is_without_array(texture)? {
+            return Ok(());
+        }
         let pending = !machine.queue.is_empty();
         machine.allocations.objects.remove(texture, pending)
     }
@@ -191,7 +195,7 @@ api! {
     allowed fn cudaGetTextureObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
         let found = machine.allocations.objects.get(texture)?;
-        if found.texture.is_none() {
+        if found.texture.is_none() || machine.allocations.is_without_array(texture)? {
             return Err(cudaErrorInvalidValue);
         }
         put(out, found.resource.0)

@@ -261,14 +261,22 @@ pub(crate) fn device_access(machine: &Guard, it: &Allocation, device: usize) -> 
     access(&machine.allocations, it, device, peers)
 }
 
+/// Whether a graph allocates this memory, and no launch of it has begun yet.
+pub(crate) fn is_before_launch(machine: &Guard, it: &Allocation) -> bool {
+    let of_graph = it.kind == Kind::Pool && machine.allocations.pools.of(it.start).is_none();
+    of_graph && !machine.graphs.memory.was_in_use(it.start)
+}
+
 /// Memory of a pool is found only if the current device has access to it, whatever stream the copy is for.
+/// Memory of a graph is found only once the graph was launched.
 pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Answer {
     let device = crate::thread::device();
     let hidden = |end: &&End| match end.memory {
         Memory::Known(address) => machine
             .allocations
             .at(address)
-            .is_some_and(|it| it.kind == Kind::Pool && !device_access(machine, it, device).0),
+            .filter(|it| it.kind == Kind::Pool)
+            .is_some_and(|it| !device_access(machine, it, device).0 || is_before_launch(machine, it)),
         _ => false,
     };
     if ends.iter().any(hidden) { Err(cudaErrorInvalidValue) } else { Ok(()) }

@@ -30,9 +30,9 @@ const LARGEST_STACK: usize = 512 << 10;
 
 /// The least and the most bytes of the buffer of `printf`, and launches that may be pending. An H200 takes
 /// any value, but does not keep each: it keeps 1 MiB for `printf`, but not 16 KiB or 8 GiB; 1,000 and 16,384
-/// launches, but not 1 or 1,048,576. The values between them are not asked of a GPU.
+/// launches, but not 1,048,576, and 32 for none. The values between them are not asked of a GPU.
 const PRINTF: RangeInclusive<usize> = 1 << 20..=1 << 30;
-const LAUNCHES: RangeInclusive<usize> = 128..=64 << 10;
+const LAUNCHES: RangeInclusive<usize> = 32..=64 << 10;
 
 /// Bytes of persisting cache come in steps of this. An H200 takes 1 byte and 1 MiB, but keeps neither.
 const PERSISTING_STEP: usize = 2 << 20;

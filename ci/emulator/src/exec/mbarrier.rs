@@ -79,6 +79,7 @@ impl Warp {
             self.make(cx, Until::All, mask)?;
         }
         let mut over = 0;
+        let mut first = None;
         for lane in lanes(mask) {
             let given = match meet {
                 _ if s[1] == NONE => 1,
@@ -174,7 +175,11 @@ impl Warp {
             }
             write(at, Element::U64, state.pack());
             if s[0] != NONE {
-                u64::row_mut(&mut self.file, s[0])[lane] = before;
+                // An H200 counts the arrivals of a warp at once: all threads get the state before them.
+                let (address, start) = *first.get_or_insert((addresses[lane], before));
+                let same =
+                    address == addresses[lane] && State::unpack(start).odd == State::unpack(before).odd;
+                u64::row_mut(&mut self.file, s[0])[lane] = if same { start } else { before };
             }
         }
         group.pc += 1;

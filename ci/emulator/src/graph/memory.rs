@@ -61,6 +61,11 @@ impl GraphMemories {
         self.live.contains_key(&address)
     }
 
+    /// Whether a launch has ever allocated the memory.
+    pub(crate) fn was_in_use(&self, address: u64) -> bool {
+        self.is_in_use(address) || self.idle.contains(&address)
+    }
+
     /// Counts an allocation by a launch.
     pub(crate) fn take(&mut self, address: u64, device: usize, bytes: u64) {
         if self.live.insert(address, (device, bytes)).is_none() {
@@ -102,6 +107,7 @@ mod tests {
         assert!(memories.is_in_use(0x2000));
         memories.free(0x2000);
         memories.free(0x2000);
+        assert!(memories.was_in_use(0x2000) && !memories.was_in_use(0x3000));
         assert!(memories.is_in_use(0x1000) && !memories.is_in_use(0x2000));
         let it = memories.of(1);
         assert_eq!((it.used, it.used_high, it.reserved), (100, PIECE + 100, 2 * PIECE));

@@ -176,6 +176,11 @@ impl Allocations {
         })
     }
 
+    /// Keeps a part of each device's memory for contexts, so that not all is free.
+    pub(crate) fn keep_for_contexts(&mut self) {
+        self.used.iter_mut().for_each(|used| *used += (self.total / 256).next_multiple_of(512));
+    }
+
     /// Free and total bytes of a device.
     pub(crate) fn room(&self, device: usize) -> (u64, u64) {
         (self.total - self.used.get(device).copied().unwrap_or(0).min(self.total), self.total)
@@ -378,6 +383,11 @@ impl Allocations {
         self.leaving.insert(start)
     }
 
+    /// Whether a stream will free the memory that starts here.
+    pub(crate) fn is_leaving(&self, start: u64) -> bool {
+        self.leaving.contains(&start)
+    }
+
     /// Makes another allocation begin in the place of one whose free is pending.
     pub(super) fn replace(&mut self, start: u64, call: &'static str) {
         self.leaving.remove(&start);
@@ -413,6 +423,7 @@ impl Allocations {
         match gone.kind {
             Kind::Registered => {}
             Kind::Pinned | Kind::Managed => {
+                self.pools.gave(start);
                 let length = gone.size.next_multiple_of(page());
                 if self.views.remove(&gone.host.addr()).is_some() {
                     guard::remove_view(start);

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::allocation::Kind;
 use super::allocations::Allocations;
 use super::format::{Extent, Format};
+use super::object::Source;
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
 use crate::sys::{
@@ -241,6 +242,16 @@ impl Allocations {
     pub(crate) fn mipmap(&self, handle: u64) -> Answer<&Mipmap> {
         let live = self.arrays.mipmaps.get(&handle).filter(|mipmap| self.is_live(mipmap.allocation));
         live.ok_or_else(|| self.no_handle(handle, self.arrays.mipmaps.contains_key(&handle)))
+    }
+
+    /// Whether the array of a texture was freed.
+    pub(crate) fn is_without_array(&self, texture: u64) -> Answer<bool> {
+        let allocation = match self.objects.get(texture)?.source {
+            Source::Array(array) => self.arrays.arrays.get(&array).map(|it| it.allocation),
+            Source::Mipmap(mipmap) => self.arrays.mipmaps.get(&mipmap).map(|it| it.allocation),
+            Source::Linear { .. } => return Ok(false),
+        };
+        Ok(!allocation.is_some_and(|it| self.is_live(it)))
     }
 
     /// Why a handle names nothing: hardware gives no code that can be relied on once it is freed.

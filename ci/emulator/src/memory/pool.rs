@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 use crate::error::Answer;
 use crate::sys::{
     CUmemPoolHandle_st, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaMemAccessFlags,
-    cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite, cudaMemPool_t,
+    cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite, cudaMemLocationTypeHost,
+    cudaMemLocationTypeHostNuma, cudaMemPool_t,
 };
 
 /// The size of one reservation.
@@ -28,6 +29,13 @@ pub(crate) struct PoolPlace {
     pub(crate) location: u32,
     pub(crate) id: i32,
     pub(crate) allocation: u32,
+}
+
+impl PoolPlace {
+    /// Whether the memory is the host's, which devices reach as well.
+    pub(crate) fn is_host(self) -> bool {
+        [cudaMemLocationTypeHost.0, cudaMemLocationTypeHostNuma.0].contains(&self.location)
+    }
 }
 
 /// One pool.

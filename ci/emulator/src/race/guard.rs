@@ -3,12 +3,11 @@
 //! If races are looked for, such memory is mapped twice: for the program, and for this library. The program's
 //! pages are protected from when an operation on them is submitted until the host has waited for it: against
 //! writes if the operation reads, against all accesses otherwise. A kernel's accesses are not known before it
-//! runs, so until then the managed and pinned allocations that its arguments point to are protected, and those
-//! that the first words of these point to (pinned ones only if system calls of the program open pages:
-//! `system_calls.rs`). An operation that comes after a host function protects nothing before that has returned,
-//! because the function may use the memory. An access of the host faults. The handler records it as an access of the host to that byte, opens
-//! the page, and the program goes on.
-//!
+//! runs, so until then the managed and pinned allocations that its arguments point to are protected, and
+//! those that the first words of these point to (pinned ones only if system calls of the program open pages:
+//! `system_calls.rs`). An operation that comes after a host function protects nothing before that has
+//! returned, because the function may use the memory. An access of the host faults. The handler records it as
+//! an access of the host to that byte, opens the page, and the program goes on.
 //! This does not find further accesses of the host to a page after its first one, until the next operation
 //! on the page or the next flag that a kernel sets there; and accesses to registered memory, which the
 //! program has mapped.

@@ -123,14 +123,14 @@ fn functions_and_instructions_that_are_missing_are_named_before_a_program_runs()
             asm("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" :: "l"(p));
             *p = 1;
         }
-        int main() { cudaGraphicsResource_t it = 0; pair<<<1, 1>>>(0); return cudaGraphicsUnregisterResource(it); }
+        int main() { pair<<<1, 1>>>(0); return cudaGraphExternalSemaphoresSignalNodeGetParams(0, 0); }
     "#;
     let options = ["-cudart=shared", "-gencode=arch=compute_90a,code=compute_90a"];
     let program = compile("missing", source, &options);
     let output = emulate(&["--doctor", program.to_str().unwrap()]);
     let words = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{words}");
-    assert!(words.contains("cudaGraphicsUnregisterResource returns cudaErrorNotSupported"), "{words}");
+    assert!(words.contains("cudaGraphExternalSemaphoresSignalNodeGetParams returns"), "{words}");
     assert!(words.contains("_Z4pairPi: multimem"), "{words}");
 }
 

@@ -1,0 +1,70 @@
+//! Resources of graphics interfaces. None can be registered here, so no handle is that of a resource.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use super::{Call, Out, api};
+use crate::error::Answer;
+use crate::sys::{
+    cudaArray_t, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaGraphicsResource_t,
+    cudaMipmappedArray_t, cudaStream_t,
+};
+
+/// Looks at a list of resources.
+fn list(call: &Call, count: c_int, list: *mut cudaGraphicsResource_t, stream: cudaStream_t) -> Answer {
+    call.stream(stream).map(drop)?;
+    Err(if count == 0 || list.is_null() { cudaErrorInvalidValue } else { cudaErrorInvalidResourceHandle })
+}
+
+/// Looks at one resource.
+fn one(call: &Call) -> Answer {
+    call.check()?;
+    Err(cudaErrorInvalidResourceHandle)
+}
+
+api! {
+    /// Lets the device use resources.
+    allowed fn cudaGraphicsMapResources(
+        call, count: c_int, resources: *mut cudaGraphicsResource_t, stream: cudaStream_t,
+    ) {
+        list(call, count, resources, stream)
+    }
+
+    /// Gives them back.
+    allowed fn cudaGraphicsUnmapResources(
+        call, count: c_int, resources: *mut cudaGraphicsResource_t, stream: cudaStream_t,
+    ) {
+        list(call, count, resources, stream)
+    }
+
+    /// Forgets a resource.
+    allowed fn cudaGraphicsUnregisterResource(call, _resource: cudaGraphicsResource_t) {
+        one(call)
+    }
+
+    /// Says how a resource will be used.
+    allowed fn cudaGraphicsResourceSetMapFlags(call, _resource: cudaGraphicsResource_t, _flags: c_uint) {
+        one(call)
+    }
+
+    /// The memory of a resource.
+    allowed fn cudaGraphicsResourceGetMappedPointer(
+        call, _out: Out<'_, *mut c_void>, _size: Out<'_, usize>, _resource: cudaGraphicsResource_t,
+    ) {
+        one(call)
+    }
+
+    /// The array of a part of a resource.
+    allowed fn cudaGraphicsSubResourceGetMappedArray(
+        call, _out: Out<'_, cudaArray_t>, _resource: cudaGraphicsResource_t, _index: c_uint, _level: c_uint,
+    ) {
+        one(call)
+    }
+
+    /// The levels of a resource.
+    allowed fn cudaGraphicsResourceGetMappedMipmappedArray(
+        call, _out: Out<'_, cudaMipmappedArray_t>, _resource: cudaGraphicsResource_t,
+    ) {
+        one(call)
+    }
+}
