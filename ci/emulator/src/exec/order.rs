@@ -133,9 +133,11 @@ impl Times {
 /// How many blocks a part of [`Others`] has.
 const PART: u32 = 32;
 
+type Part = Arc<Vec<(u32, Times)>>;
+
 /// Times of blocks, by their numbers, in parts. Clocks that differ in a few blocks share the other parts.
 #[derive(Clone, Debug, Default)]
-struct Others(Arc<Vec<Arc<Vec<(u32, Times)>>>>);
+struct Others(Arc<Vec<Part>>);
 
 impl Others {
     fn find(&self, block: u32) -> Result<usize, usize> {
@@ -149,7 +151,7 @@ impl Others {
     }
 
     /// Whether it has this very part.
-    fn shares(&self, part: &Arc<Vec<(u32, Times)>>) -> bool {
+    fn shares(&self, part: &Part) -> bool {
         let at = part.first().and_then(|it| self.find(it.0).ok());
         at.is_some_and(|at| Arc::ptr_eq(&self.0[at], part))
     }
@@ -196,9 +198,8 @@ impl Clock {
 
     fn covers(&self, other: &Self) -> bool {
         let covers = |block, times: &Times| self.of(block).is_some_and(|own| own.covers(times));
-        let part = |part: &Arc<Vec<_>>| {
-            self.others.shares(part) || part.iter().all(|(block, times)| covers(*block, times))
-        };
+        let part =
+            |part: &Part| self.others.shares(part) || part.iter().all(|(block, times)| covers(*block, times));
         self.all >= other.all
             && (other.own.is_never() || covers(other.block, &other.own))
             && (Arc::ptr_eq(&self.others.0, &other.others.0) || other.others.0.iter().all(part))

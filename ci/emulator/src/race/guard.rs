@@ -17,7 +17,7 @@ use core::ffi::{c_int, c_void};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -146,10 +146,11 @@ pub(crate) fn protect_targets(words: &[u8], operation: &Arc<OrderedOperation>) {
     let mut next = 0;
     while let Some(view) = found.get(next).copied() {
         for offset in (0..(view.end - view.start).min(SEARCHED)).step_by(8) {
-            let host = core::ptr::with_exposed_provenance::<u64>(view.host);
+            let host = core::ptr::with_exposed_provenance_mut::<u8>(view.host);
+            let word = host.wrapping_add(usize::try_from(offset).unwrap_or(0));
             // SAFETY: the library's view is mapped, aligned to a page, and as long as the program's, until
-            // `remove_view`, which waits for the lock. Kernels and the program may write it meanwhile.
-            let word = unsafe { host.add(usize::try_from(offset / 8).unwrap_or(0)).read_volatile() };
+            // `remove_view`, which waits for the lock. The program may write it meanwhile, hence the atomic.
+            let word = unsafe { AtomicU64::from_ptr(word.cast()) }.load(Ordering::Relaxed);
             note(&guards, &mut found, word);
         }
         guards.add(PageGuard {
