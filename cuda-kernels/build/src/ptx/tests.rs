@@ -521,12 +521,14 @@ fn real_kernels_that_write_are_found_out_and_those_that_read_are_recognised() {
     }
 }
 
-/// The kernels beside this library: their prototypes say what is only read.
+/// The kernels beside this library and those of tests: their prototypes say what is only read.
 #[test]
 fn what_the_prototypes_of_real_kernels_call_const_is_read_and_what_they_do_not_is_written() {
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").canonicalize().unwrap();
+    let folders = ["../kernels", "../fixtures/kernels"]
+        .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).canonicalize().unwrap());
     let files = |end: &str| {
-        let all = std::fs::read_dir(&kernels).unwrap().map(|entry| entry.unwrap().path());
+        let all = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let all = all.map(|entry| entry.unwrap().path());
         all.filter(|path| path.extension().is_some_and(|own| own == end)).collect::<Vec<_>>()
     };
     let found = compiled(&files("cu"), &["-arch=compute_90"]);
