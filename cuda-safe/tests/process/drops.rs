@@ -243,6 +243,9 @@ fn what_is_dropped_at_the_end_of_the_process_is_dropped_in_silence() -> Result<(
         (String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr).into_owned());
     assert_eq!(child.status.code(), Some(47), "{}: {printed}{told}", child.status);
     assert!(printed.ends_with("dropped all of it\n"), "{printed}{told}");
-    assert!(told.is_empty(), "{told}");
+    // The emulator tells what it has not checked.
+    let told: Vec<_> =
+        told.lines().filter(|line| !line.starts_with("CUDA emulator: not checked: ")).collect();
+    assert!(told.is_empty(), "{told:?}");
     Ok(())
 }

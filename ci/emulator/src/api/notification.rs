@@ -39,9 +39,9 @@ fn registered() -> MutexGuard<'static, Vec<Notification>> {
 
 /// Calls the registered functions if a device's memory is beyond the budget.
 pub(super) fn look(machine: &Guard, device: usize) {
-    let (free, total) = machine.allocations.room(device);
+    let taken = machine.allocations.taken(device);
     let over = match machine.config.budget {
-        Some(budget) if total - free > budget => total - free - budget,
+        Some(budget) if taken > budget => taken - budget,
         _ => return,
     };
     let wanted: Vec<_> = registered().iter().filter(|it| it.device == device).copied().collect();

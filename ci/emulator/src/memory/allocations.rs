@@ -119,6 +119,8 @@ pub(crate) struct Allocations {
     pub(super) spaces: Vec<AddressSpace>,
     /// Bytes in use on each device.
     used: Vec<u64>,
+    /// Those of them that a context keeps.
+    kept: u64,
     pub(super) heaps: Vec<Heap>,
     total: u64,
     live: BTreeMap<u64, Allocation>,
@@ -157,6 +159,7 @@ impl Allocations {
         Some(Self {
             spaces,
             used,
+            kept: 0,
             heaps,
             total,
             live: BTreeMap::new(),
@@ -178,7 +181,13 @@ impl Allocations {
 
     /// Keeps a part of each device's memory for contexts, so that not all is free.
     pub(crate) fn keep_for_contexts(&mut self) {
-        self.used.iter_mut().for_each(|used| *used += (self.total / 256).next_multiple_of(512));
+        self.kept = (self.total / 256).next_multiple_of(512);
+        self.used.iter_mut().for_each(|used| *used += self.kept);
+    }
+
+    /// Returns the bytes of a device that the program has.
+    pub(crate) fn taken(&self, device: usize) -> u64 {
+        self.used.get(device).copied().unwrap_or(0).saturating_sub(self.kept)
     }
 
     /// Free and total bytes of a device.
