@@ -521,7 +521,7 @@ fn real_kernels_that_write_are_found_out_and_those_that_read_are_recognised() {
     }
 }
 
-/// The kernels beside this library and those of tests: their prototypes say what is only read.
+/// The kernels beside this library, of tests and of examples: their prototypes say what is only read.
 #[test]
 fn what_the_prototypes_of_real_kernels_call_const_is_read_and_what_they_do_not_is_written() {
     let folders = ["../kernels", "../fixtures/kernels"]
