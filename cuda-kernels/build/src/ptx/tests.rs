@@ -524,7 +524,7 @@ fn real_kernels_that_write_are_found_out_and_those_that_read_are_recognised() {
 /// The kernels beside this library, of tests and of examples: their prototypes say what is only read.
 #[test]
 fn what_the_prototypes_of_real_kernels_call_const_is_read_and_what_they_do_not_is_written() {
-    let folders = ["../kernels", "../fixtures/kernels"]
+    let folders = ["../kernels", "../fixtures/kernels", "../../examples/kernels"]
         .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).canonicalize().unwrap());
     let files = |end: &str| {
         let all = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
