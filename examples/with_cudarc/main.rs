@@ -1,7 +1,7 @@
 //! Streams and memory that `cuda-safe` and cudarc share, under load from eight threads.
 //!
 //! First, one stream and one slice of cudarc in the hands of both: kernels of two crates and copies of cudarc
-//! take turns, in order, and no call blocks. Then eight threads do the same at once, on streams of both
+//! take turns, in order, without a blocking call. Then eight threads do the same at once, on streams of both
 //! sides, and pass ownership of memory back and forth. `beside.rs` is all that a program needs, and says what
 //! each side must keep.
 //!

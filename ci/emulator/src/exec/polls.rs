@@ -2,7 +2,7 @@
 //!
 //! Such a kernel may wait for the host, for another kernel, or for ever. If it has run for [`PATIENCE`], some
 //! of its steps are inspected: all accesses to global memory are noted. If each of [`STEPS`] steps does
-//! nothing but read few words, strongly or not, and their values stay, it polls, and the machine is told
+//! nothing but read few words, strongly or not, and their values stay, it polls, and the machine learns it
 //! once.
 
 use std::collections::HashMap;
