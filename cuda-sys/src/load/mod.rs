@@ -18,6 +18,7 @@
 //! | `functions.rs` | the functions that the build writes |
 //! | `others.rs` | the three that return no code |
 //! | `launch.rs` | those that nvcc's objects launch kernels with |
+//! | `profiler.rs` | the two of the profiler |
 
 #![allow(unsafe_code, reason = "loads a library and calls its functions")]
 #![allow(non_snake_case, reason = "C's names")]
@@ -27,6 +28,7 @@ mod functions;
 mod launch;
 mod library;
 mod others;
+mod profiler;
 mod register;
 mod system;
 mod table;
