@@ -1,7 +1,7 @@
 //! The functions by which nvcc's objects register their kernels and variables.
 //!
-//! An object calls them in a constructor, before `main`, and so does a program that has a fatbinary of its own.
-//! CUDA's `crt/host_runtime.h` declares them, for code that nvcc generates, so they are no part of the
+//! An object calls them in a constructor, before `main`, and so does a program that has a fatbinary of its
+//! own. CUDA's `crt/host_runtime.h` declares them, for code that nvcc generates, so they are no part of the
 //! bindings. With the feature `load` they are this crate's.
 #![allow(unsafe_code, reason = "declares functions of C")]
 
@@ -12,8 +12,8 @@ use crate::bindings::{dim3, uint3};
 /// The runtime's handle of a registered fatbinary.
 pub type Handle = *mut *mut c_void;
 
-/// Passes the declarations to a macro. What is `replayed` belongs to a fatbinary that may wait for the library
-/// (feature `load`).
+/// Passes the declarations to a macro. What is `replayed` belongs to a fatbinary that may wait for the
+/// library (feature `load`).
 macro_rules! functions {
     ($then:ident) => {
         $then! {
