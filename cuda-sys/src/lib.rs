@@ -91,6 +91,8 @@ mod constants;
 mod inline;
 #[cfg(feature = "load")]
 mod load;
+#[doc(hidden)]
+pub mod registration;
 mod runtime;
 
 pub use bindings::*;
