@@ -79,8 +79,7 @@ impl Spec {
         let shared = rest.get(1).copied().unwrap_or_default();
         let cooperative = shared.strip_suffix("cooperative");
         let (shared, is_cooperative) = (cooperative.unwrap_or(shared).trim(), cooperative.is_some());
-        let shared =
-            if shared.is_empty() { 0 } else { shared.parse().expect("bytes of shared memory") };
+        let shared = if shared.is_empty() { 0 } else { shared.parse().expect("bytes of shared memory") };
         let (grid, block) = (dimensions(grid), dimensions(block));
         Some((
             Self {
