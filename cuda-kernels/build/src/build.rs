@@ -8,10 +8,10 @@ use std::process;
 
 use cuda_sys_build::{Env, Version, check_target, prepare_libclang};
 
-use crate::generate::{Contents, Placement};
 use crate::header::Bindings;
 use crate::nvcc::{Compiler, Settings, Source};
 use crate::packed::unpackable;
+use crate::placement::{Contents, Placement};
 use crate::prebuilt::{Mode, Package};
 use crate::symbol::Symbol;
 use crate::unit::Units;

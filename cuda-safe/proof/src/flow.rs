@@ -18,7 +18,7 @@ use crate::step::signed;
 /// Rounds that are gone through one by one.
 const MOST_ROUNDS: usize = 40;
 /// Steps in all that such rounds may take.
-const MOST_ROUND_STEPS: u64 = 30_000;
+const MOST_ROUND_STEPS: u64 = 4_000;
 /// States that a block keeps apart.
 const MOST_APART: usize = 4;
 /// Pointers that are chosen in one block, one case after the other.
@@ -27,6 +27,8 @@ const MOST_SPLITS: u32 = 3;
 const DEEPEST: u32 = 32;
 /// Tests that are looked at for invariants of a loop.
 const MOST_TESTS: u32 = 200;
+/// Passes through a loop that take a range as it is found. Later ones take more, so that they come to an end.
+const EXACT: u32 = 4;
 /// A displacement that a register cannot have.
 const FAR: i128 = 1 << 66;
 
@@ -67,6 +69,14 @@ fn to_each(blocks: &[usize], state: State) -> Ends {
     ends
 }
 
+/// Returns a form divided by a number, if that leaves nothing over.
+fn divided(form: &Form, by: i128) -> Option<Form> {
+    (form.constant % by == 0 && form.divisor() % by == 0).then(|| Form {
+        constant: form.constant / by,
+        terms: form.terms.iter().map(|(symbol, own)| (*symbol, own / by)).collect(),
+    })
+}
+
 /// What a loop does to a register.
 #[derive(Clone, Debug)]
 enum Change {
@@ -89,6 +99,8 @@ struct Changed {
     change: Change,
     /// The symbol that says how far it is from there, unless `change` is a step.
     symbol: Symbol,
+    /// What is claimed if `change` does not hold.
+    other: Option<Change>,
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
@@ -335,7 +347,15 @@ impl<'w, 'a> Walk<'w, 'a> {
         let (backs, _) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
         for one in &mut changed {
             if !matches!(one.change, Change::Lost) {
-                one.change = self.change(one, &entry, &backs);
+                one.change = self.change(one, &entry, &backs, false);
+                // A counter of 64 bits that is read as one of 32: in a round of which nothing is known, that
+                // may wrap. A hope that it does not, which is verified like all else.
+                if one.bits == 64 && matches!(one.change, Change::Range(..)) {
+                    let hope = self.change(one, &entry, &backs, true);
+                    if matches!(hope, Change::Step(_)) {
+                        one.other = Some(std::mem::replace(&mut one.change, hope));
+                    }
+                }
             }
         }
         // A register may follow another one, which it is made of: a hope that is verified like all else.
@@ -350,7 +370,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         let rounds = self.analysis.symbols.new_counter(FAR);
         let mut facts = self.guesses(&entry, &changed, rounds, oldest);
-        let mut pass = 0;
+        let (mut pass, mut is_narrowed) = (0, false);
         self.analysis.is_recording = was_recording;
         let exits = loop {
             pass += 1;
@@ -358,7 +378,14 @@ impl<'w, 'a> Walk<'w, 'a> {
             let state = self.header(&entry, it, &changed, Some(rounds), &facts);
             let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
             if self.verify(&mut changed, &mut facts, &entry, &backs, rounds, pass) {
-                break exits;
+                if is_narrowed
+                    || !was_recording
+                    || pass <= EXACT
+                    || !self.narrow(&mut changed, &entry, &backs)
+                {
+                    break exits;
+                }
+                is_narrowed = true;
             }
             self.analysis.forget(mark);
         };
@@ -374,6 +401,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
         let mut state = entry.clone();
         for _ in 0..MOST_ROUNDS {
+            if self.round_steps + (self.analysis.steps - before) > MOST_ROUND_STEPS {
+                break;
+            }
             let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
             if backs.is_empty() {
                 return Ok(Some(exits));
@@ -407,7 +437,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             let is_lost = self.analysis.symbols.is_unstable(before);
             let change = if is_lost { Change::Lost } else { Change::Between(-FAR, FAR) };
             let (bits, before) = (self.analysis.bits(register), Form::clone(before));
-            list.push(Changed { register, bits, before, change, symbol });
+            list.push(Changed { register, bits, before, change, symbol, other: None });
         }
         list
     }
@@ -472,7 +502,8 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Returns what a round does to a register, from the ways back of a round in which nothing was known.
-    fn change(&mut self, one: &Changed, entry: &State, backs: &[State]) -> Change {
+    /// With `hopes`, multiples of `2^32` do not count.
+    fn change(&mut self, one: &Changed, entry: &State, backs: &[State], hopes: bool) -> Change {
         if backs.iter().any(|state| self.is_lost(state, one.register)) {
             return Change::Lost;
         }
@@ -484,9 +515,12 @@ impl<'w, 'a> Walk<'w, 'a> {
                 return self.range_from(one, entry, 1);
             };
             let difference = at_header.as_ref().and_then(|before| value.plus(before, -1));
-            let Some(difference) = difference.filter(|it| !self.analysis.symbols.has_base(it)) else {
+            let Some(mut difference) = difference.filter(|it| !self.analysis.symbols.has_base(it)) else {
                 return self.range_from(one, entry, 1);
             };
+            if hopes {
+                difference.terms.retain(|(_, own)| *own % (1 << 32) != 0);
+            }
             factor = gcd(factor, gcd(difference.divisor(), difference.constant));
             match difference.as_constant() {
                 Some(value) => {
@@ -701,12 +735,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                         next.push(distance);
                     }
                     Change::Range(_, factor, claimed) => {
-                        let divides =
-                            |form: &Form| form.constant % factor == 0 && form.divisor() % factor == 0;
-                        let distance = distance.filter(divides).map(|it| Form {
-                            constant: it.constant / factor,
-                            terms: it.terms.iter().map(|(symbol, own)| (*symbol, own / factor)).collect(),
-                        });
+                        let distance = distance.and_then(|it| divided(&it, *factor));
                         let symbols = &mut self.analysis.symbols;
                         let own = distance.as_ref().and_then(|it| match claimed {
                             Some(claimed) if symbols.is_within(state, it, 2, *claimed) => Some(*claimed),
@@ -734,13 +763,13 @@ impl<'w, 'a> Walk<'w, 'a> {
                     holds = false;
                     let widened = found.filter(|_| pass < 14).map(|found| {
                         let types = range_of(one.bits, true);
-                        let lower = if pass < 4 {
+                        let lower = if pass < EXACT {
                             found.0
                         } else {
                             [0, -1, types.0].into_iter().find(|it| *it <= found.0).unwrap_or(-FAR)
                         };
                         let stops = [255, 256, 1023, 1024, 65_535, 65_536, types.1, 2 * types.1 + 1];
-                        let upper = if pass < 4 {
+                        let upper = if pass < EXACT {
                             found.1
                         } else {
                             stops.into_iter().find(|it| *it >= found.1).unwrap_or(FAR)
@@ -756,7 +785,8 @@ impl<'w, 'a> Walk<'w, 'a> {
                 Change::Step(_) | Change::Between(..) if is_step => {}
                 _ => {
                     holds = false;
-                    one.change = self.range_from(one, entry, 1);
+                    let other = one.other.take();
+                    one.change = other.unwrap_or_else(|| self.range_from(one, entry, 1));
                     if matches!(one.change, Change::Range(_, _, None)) {
                         self.give_up_on(one);
                     }
@@ -792,6 +822,36 @@ impl<'w, 'a> Walk<'w, 'a> {
                 })
         });
         holds && facts.len() == before
+    }
+
+    /// Claims less of ranges that hold, but were taken wider than they are found at the ways back. Returns
+    /// whether there is one. The narrower claims are verified like all others.
+    fn narrow(&mut self, changed: &mut [Changed], entry: &State, backs: &[State]) -> bool {
+        let mut is_narrower = false;
+        for one in changed {
+            let Change::Range(from, factor, Some(claimed)) = one.change.clone() else { continue };
+            let Change::Range(start_from, _, Some(start)) = self.range_from(one, entry, factor) else {
+                continue;
+            };
+            let mut range = Some(start).filter(|_| start_from == from);
+            for state in backs {
+                let Some((low, high)) = range else { break };
+                let own = match state.registers.get(one.register as usize) {
+                    Some(Value::Number(value)) => value.plus(&from, -1).and_then(|it| divided(&it, factor)),
+                    _ => None,
+                };
+                let own = own.filter(|it| !self.analysis.symbols.has_base(it));
+                let own = own.and_then(|it| self.analysis.symbols.range(state, &it, 2));
+                range = own.map(|own| (own.0.min(low), own.1.max(high)));
+            }
+            let Some((low, high)) = range else { continue };
+            let narrower = (low.max(claimed.0), high.min(claimed.1));
+            if narrower != claimed {
+                one.change = Change::Range(from, factor, Some(narrower));
+                is_narrower = true;
+            }
+        }
+        is_narrower
     }
 
     /// Says of a register that it may have any value in the loop.

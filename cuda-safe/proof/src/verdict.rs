@@ -243,6 +243,8 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                     *variables.entry(object.name.clone()).or_default() |= writes;
                 }
             }
+            // It was compared with the barrier's bytes.
+            Base::Workspace => {}
             Base::Parameter(parameter, offset) => {
                 let narrow = |bound: i128| i64::try_from(bound).ok().filter(|_| bound.abs() < FARTHEST);
                 let (Some(low), Some(high)) = (narrow(low), narrow(high)) else {

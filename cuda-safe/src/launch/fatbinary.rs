@@ -130,10 +130,10 @@ impl Fatbinary {
         for kernel in self.kernels {
             let (own, name) = (ptr::from_ref(kernel).cast(), kernel.name.as_ptr());
             let (no, warp) = (ptr::null_mut(), ptr::null_mut());
-            // SAFETY: the address is of the program, and the name is a C string that lives as long. The rest
-            // is what nvcc's objects pass.
+            // SAFETY: the address is of the program, and the name is a C string that lives as long, by which
+            // the runtime finds the kernel. The rest is what nvcc's objects pass.
             unsafe {
-                __cudaRegisterFunction(handle, own, own.cast_mut(), name, -1, no, no, no, no, warp);
+                __cudaRegisterFunction(handle, own, name.cast_mut(), name, -1, no, no, no, no, warp);
             }
         }
         for DeviceVariable { name, space, bytes, managed } in self.variables {

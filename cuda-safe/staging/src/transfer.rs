@@ -28,6 +28,7 @@ use crate::pinned::Slots;
 use crate::plan::{Chunks, Layout, Part, Plan};
 use crate::runtime::{Error, Result, check, fail_point, lock};
 use crate::schedule::{DeviceQueue, Schedule};
+use crate::system;
 
 /// A transfer.
 #[derive(Debug)]
@@ -121,7 +122,7 @@ impl Transfer {
             && let Some((chunk, piece)) = self.chunks.piece(number)
         {
             if self.plan.populate && piece.rows == 1 {
-                host::populate(self.host.wrapping_add(piece.host), piece.width);
+                system::populate(self.host.wrapping_add(piece.host), piece.width);
             }
             if !self.wait(leave, || self.schedule.may_move(chunk))? {
                 break;

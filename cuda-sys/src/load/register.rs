@@ -8,7 +8,7 @@ use core::ptr::{NonNull, without_provenance_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::find::{self, Library};
-use super::symbol::c_symbol;
+use super::system::{SEARCHED, c_symbol};
 use crate::bindings::{dim3, uint3};
 
 /// The handle of one binary: the library's, or the one that an object has, which is a number of this file.
@@ -92,9 +92,10 @@ pub(super) fn replay(library: &Library) -> Result<(), String> {
         if binaries.iter().all(|binary| matches!(binary, Binary::Unloaded)) {
             return Ok(());
         }
-        return Err("the libcudart that was loaded lacks functions that kernels register with: it is not \
-                    NVIDIA's, check LD_LIBRARY_PATH and CUDA_PATH"
-            .to_owned());
+        return Err(format!(
+            "the libcudart that was loaded lacks functions that kernels register with: it is not NVIDIA's, \
+             check {SEARCHED} and CUDA_PATH"
+        ));
     };
     for binary in binaries {
         binary.register(functions);

@@ -267,8 +267,16 @@ impl Warp {
         self.order(cx, |order, block, warp| {
             order.strong(&StrongAccess { block, warp, mask, at, bytes, strength, reads, writes });
         });
-        let own = cx.shared.addr()..cx.shared.addr() + usize::try_from(cx.shared_len).unwrap_or(0);
         let has_flags = cx.env.has_flags();
+        let mut releasing = (0, 0);
+        if writes {
+            self.order(cx, |order, block, warp| releasing = order.releases(block, warp, mask, strength));
+        }
+        if !has_flags && releasing == (0, 0) {
+            return;
+        }
+        let own = cx.shared.addr()..cx.shared.addr() + usize::try_from(cx.shared_len).unwrap_or(0);
+        let mut last = None;
         for lane in lanes(mask).filter(|lane| !own.contains(&at[*lane].addr())) {
             if reads
                 && has_flags
@@ -283,14 +291,17 @@ impl Warp {
                     });
                 }
             }
-            if writes {
-                let mut releases = None;
-                self.order(cx, |order, block, warp| {
-                    releases = order.releases(block, warp, lane, strength);
-                });
-                if releases.is_some() || has_flags {
-                    cx.env.wrote_flag(at[lane], reads, releases);
-                }
+            let releases = match (releasing.0 >> lane & 1, releasing.1 >> lane & 1) {
+                (0, 0) => None,
+                (0, _) => Some(Scope::Device),
+                _ => Some(strength.scope),
+            };
+            // Lanes that release alike at one address are one.
+            if writes
+                && (releases.is_some() || has_flags)
+                && last.replace((at[lane], releases)) != Some((at[lane], releases))
+            {
+                cx.env.wrote_flag(at[lane], reads, releases);
             }
         }
     }

@@ -392,6 +392,24 @@ fn loops_over_a_bound_that_only_threads_know_are_exact() {
 }
 
 #[test]
+fn an_access_beyond_all_memory_counts_even_if_its_pass_is_forgotten() {
+    // The access is the last step of a round, and the round falls through to the loop's header: nothing looks
+    // at it before the pass is forgotten.
+    let of = |access: &str| {
+        let header = "ld.volatile.global.u32 %r6, [%rd2]; setp.ne.u32 %p1, %r6, 0;";
+        format!("bra $h; $l: {access} $h: {header} @%p1 bra $l;")
+    };
+    // A round that may be the last: the try to go through the rounds one by one ends.
+    refused(&of("st.global.u32 [%rd1+-4], 0;"), "");
+    refused(&of("st.shared.u32 [own+400], 0;"), "own");
+    // A loop inside of another one: the outer one forgets the accesses of its passes.
+    let inner = of("st.global.u32 [%rd1+-4], 0;");
+    refused(&format!("$o: {inner} setp.ne.u32 %p2, %r6, 7; @%p2 bra $o;"), "");
+    // What comes before and after it in the kernel does not help.
+    refused(&format!("ld.global.u32 %r7, [%rd2]; {inner} st.global.u32 [%rd1], %r7;"), "");
+}
+
+#[test]
 fn headers_and_directives_that_change_what_code_means_are_refused() {
     const TEXT: &str = "\
 .version 8.0

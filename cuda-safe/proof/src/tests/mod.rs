@@ -5,5 +5,6 @@ mod doubtful;
 mod fooled;
 mod oracle;
 mod runs;
+mod searches;
 #[path = "../../tests/kernels/spec.rs"]
 mod spec;

@@ -514,7 +514,7 @@ impl<'m, 'a> Machine<'m, 'a> {
     ) -> Result<Option<u64>, End> {
         let (name, o) = (it.words[0], &it.operands[..]);
         let known = "mov add sub mul mad mul24 mad24 neg not abs min max and or xor shl shr div rem cvt selp \
-            bfe popc clz";
+            bfe popc clz brev bfind";
         let odd = ["sat", "cc", "relu", "hi"].iter().any(|word| it.words.contains(word)) && name != "mul";
         if !known.split(' ').any(|word| word == name)
             || odd
@@ -659,6 +659,12 @@ impl<'m, 'a> Machine<'m, 'a> {
             }
             "popc" => u64::from(a.count_ones()),
             "clz" => u64::from(a.leading_zeros()) - (64 - u64::from(bits)),
+            "brev" => a.reverse_bits() >> (64 - bits),
+            "bfind" if !is_signed && a == 0 => 0xffff_ffff,
+            "bfind" if !is_signed => {
+                let place = 63 - u64::from(a.leading_zeros());
+                if it.words.contains(&"shiftamt") { u64::from(bits) - 1 - place } else { place }
+            }
             "bfe" if !is_signed => {
                 let (start, length) = (b & 0xff, self.value(frame, &o[3], 32)? & 0xff);
                 let part = if start >= 64 { 0 } else { a >> start };

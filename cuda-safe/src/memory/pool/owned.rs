@@ -12,7 +12,7 @@ use crate::device::{Device, peer_access};
 use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
 use crate::stream::relax;
-use crate::{check, process, stream, sys};
+use crate::{check, process, stream, sys, system};
 
 /// The kind of a pool's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -455,7 +455,7 @@ impl MemoryPoolBuilder {
             ..Default::default()
         };
         if self.shareable {
-            wanted.handleTypes = sys::cudaMemHandleTypePosixFileDescriptor;
+            wanted.handleTypes = system::SHARED_POOL;
         }
         let form = Form { device, max_bytes: self.max_bytes, shareable: self.shareable };
         if let Some(raw) = gone::again(form) {
