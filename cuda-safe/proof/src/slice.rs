@@ -88,7 +88,7 @@ listed! {
         Store,
         /// Reads and writes.
         Atomic,
-        /// Reads or writes a matrix: address, stride, offset, rows, bytes of an element, and the alignment of rows.
+        /// Reads or writes a matrix: address, stride, offset, rows, bytes of an element, alignment of rows.
         Matrix,
         /// Uses the texture or surface whose handle is `from[0]`, a parameter of the kernel.
         Handle,

@@ -106,7 +106,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.unknown(results, Origin::Memory, &[]);
                 Ok(())
             }
-            ("mbarrier", _) if it.words[1..].iter().all(|word| BARRIERS.split(' ').any(|own| own == *word)) => {
+            ("mbarrier", _)
+                if it.words[1..].iter().all(|word| BARRIERS.split(' ').any(|own| own == *word)) =>
+            {
                 self.barrier(it)
             }
             ("wmma", _) if has("load") || has("store") => self.matrix(it),

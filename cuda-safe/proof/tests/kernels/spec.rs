@@ -1,5 +1,6 @@
 //! Lists of launches: a line has the kernel, grid, block, arguments, bytes behind each pointer, and the bytes
-//! of dynamic shared memory, between bars, with `cooperative` behind them. A pointer is `p`, a structure `{offset:bytes=value;...}`.
+//! of dynamic shared memory, between bars, with `cooperative` behind them. A pointer is `p`, a structure
+//! `{offset:bytes=value;...}`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a list with a wrong line ends the program")]
 
@@ -79,8 +80,7 @@ impl Spec {
         let shared = rest.get(1).copied().unwrap_or_default();
         let cooperative = shared.strip_suffix("cooperative");
         let (shared, is_cooperative) = (cooperative.unwrap_or(shared).trim(), cooperative.is_some());
-        let shared =
-            if shared.is_empty() { 0 } else { shared.parse().expect("bytes of shared memory") };
+        let shared = if shared.is_empty() { 0 } else { shared.parse().expect("bytes of shared memory") };
         let (grid, block) = (dimensions(grid), dimensions(block));
         Some((
             Self {
