@@ -280,7 +280,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 2\0";
+const MAGIC: &[u8] = b"cuda-proof slice 3\0";
 
 impl Kernel {
     /// The kernel's name in PTX.
