@@ -140,7 +140,7 @@ impl<'a> Analysis<'a> {
         Form::symbol(symbol)
     }
 
-    /// Returns the symbols of both halves of the address of the grid's workspace, if the kernel has read them.
+    /// Returns the symbols of both halves of the workspace's address, if the kernel has read them.
     pub(crate) fn workspace(&self) -> Option<[Symbol; 2]> {
         let half = |half: Special| self.specials.iter().find(|(own, _)| *own == half).map(|(_, it)| *it);
         Some([half(Special::WORKSPACE[0])?, half(Special::WORKSPACE[1])?])

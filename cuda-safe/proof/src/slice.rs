@@ -88,7 +88,7 @@ listed! {
         Store,
         /// Reads and writes.
         Atomic,
-        /// Reads or writes a matrix: address, stride, offset, rows, bytes of an element, and the alignment of rows.
+        /// Reads or writes a matrix: address, stride, offset, rows, bytes of an element, alignment of rows.
         Matrix,
         /// Uses the texture or surface whose handle is `from[0]`, a parameter of the kernel.
         Handle,
@@ -280,7 +280,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 2\0";
+const MAGIC: &[u8] = b"cuda-proof slice 3\0";
 
 impl Kernel {
     /// The kernel's name in PTX.

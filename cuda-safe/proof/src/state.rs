@@ -824,12 +824,14 @@ impl Symbols {
             }
         }
         both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
+        let mut facts: Vec<Fact> = Vec::with_capacity(one.facts.len().max(other.facts.len()));
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
-            for fact in from.facts.iter() {
+            for (at, fact) in from.facts.iter().enumerate() {
                 let is_same = |it: &&Fact| {
                     it.signs == fact.signs && (Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms)
                 };
-                let same = to.facts.iter().find(is_same);
+                // Facts from before the ways parted have one place.
+                let same = to.facts.get(at).filter(is_same).or_else(|| to.facts.iter().find(is_same));
                 let bound = match same {
                     Some(_) if !is_first => continue,
                     Some(same) => Some(same.bound.max(fact.bound)),
@@ -842,13 +844,13 @@ impl Symbols {
                 let Some(bound) = bound else { continue };
                 let is_definition = fact.is_definition || same.is_some_and(|same| same.is_definition);
                 let says_more = self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
-                if (is_definition || says_more) && both.facts.len() < MOST_FACTS {
+                if (is_definition || says_more) && facts.len() < MOST_FACTS {
                     let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
-                    let fact = Fact::new(Rc::clone(&fact.terms), bound, is_definition);
-                    Rc::make_mut(&mut both.facts).push(fact);
+                    facts.push(Fact { bound, is_definition, ..fact.clone() });
                 }
             }
         }
+        both.facts = Rc::new(facts);
         self.changes(&mut both);
         both
     }

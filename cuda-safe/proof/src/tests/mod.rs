@@ -1,6 +1,7 @@
 //! Tests that look inside: the arithmetic against direct evaluation, and proofs against threads that run.
 
 mod arithmetic;
+mod barriers;
 mod doubtful;
 mod fooled;
 mod oracle;

@@ -66,7 +66,8 @@ fn search(stride: &str, next: &str, least: &str, halve: &str, again: &str) -> St
 fn searches_by_halves_of_a_stride() {
     let of = |count: &str| {
         format!(
-            "sub.u32 %r7, {count}, 1; clz.b32 %r8, %r7; sub.u32 %r8, 32, %r8; mov.u32 %r9, 1; shl.b32 %r12, %r9, %r8;"
+            "sub.u32 %r7, {count}, 1; clz.b32 %r8, %r7; sub.u32 %r8, 32, %r8; mov.u32 %r9, 1; \
+             shl.b32 %r12, %r9, %r8;"
         )
     };
     let (next, least) = ("add.u32 %r13, %r11, %r12;", "min.u32 %r13, %r13, %r2;");
@@ -119,7 +120,8 @@ fn counters_of_64_bits_read_as_32() {
     refused(
         "cvt.u64.u32 %rd3, %r5; mov.u64 %rd7, 64; $l: cvt.s64.s32 %rd4, %rd3; shl.b64 %rd5, %rd4, 2; \
          add.s64 %rd6, %rd1, %rd5; st.global.u32 [%rd6], 0; add.s64 %rd3, %rd4, %rd7; \
-         ld.volatile.global.u64 %rd7, [%rd2]; cvt.u32.u64 %r6, %rd3; setp.ne.u32 %p1, %r6, 1000; @%p1 bra $l;",
+         ld.volatile.global.u64 %rd7, [%rd2]; cvt.u32.u64 %r6, %rd3; setp.ne.u32 %p1, %r6, 1000; \
+         @%p1 bra $l;",
         "",
     );
 }

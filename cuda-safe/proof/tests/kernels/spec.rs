@@ -1,5 +1,6 @@
 //! Lists of launches: a line has the kernel, grid, block, arguments, bytes behind each pointer, and the bytes
-//! of dynamic shared memory, between bars, with `cooperative` behind them. A pointer is `p`, a structure `{offset:bytes=value;...}`.
+//! of dynamic shared memory, between bars, with `cooperative` behind them. A pointer is `p`, a structure
+//! `{offset:bytes=value;...}`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a list with a wrong line ends the program")]
 
