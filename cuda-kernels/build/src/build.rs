@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::process;
 
-use cuda_sys_build::{Env, Version, check_target, prepare_libclang};
+use cuda_sys_build::{Env, Version, check_target, is_windows, prepare_libclang};
 
 use crate::header::Bindings;
 use crate::nvcc::{Compiler, Settings, Source};
@@ -182,7 +182,8 @@ impl Build {
     /// script.
     ///
     /// # Errors
-    /// - The target is neither Linux on x86-64 nor on aarch64.
+    /// - The target is neither Linux on x86-64 or aarch64 nor Windows on x86-64. Or it is Windows, and the
+    ///   kernels were not compiled before.
     /// - There is no toolkit, or a file is missing.
     /// - nvcc or the C++ compiler fails.
     /// - A header is not plain C++.
@@ -225,7 +226,7 @@ impl Build {
         if let Some(package) = package.as_ref().filter(|_| mode != Mode::Write || nothing_runs) {
             let is_used = mode == Mode::Use || nothing_runs;
             let without = if is_used { Some(String::new()) } else { without_nvcc(env) };
-            match self.place_prebuilt(package, without, (&out, name), &mut read) {
+            match self.place_prebuilt(env, package, without, (&out, name), &mut read) {
                 Ok(true) => {
                     watch(&read);
                     return Ok(());
@@ -235,6 +236,9 @@ impl Build {
                 Err(error) if nothing_runs && mode != Mode::Use => println!("cargo::warning={error}"),
                 Err(error) => return Err(error),
             }
+        }
+        if !nothing_runs && is_windows(env) {
+            return Err(Error::Prebuilt(format!("the kernels of `{name}`: {ON_WINDOWS}")));
         }
         if nothing_runs {
             if let Some(bindings) = bindings(&[header::stand_in(&out)?])? {
@@ -332,6 +336,7 @@ impl Build {
     /// reason why not. Returns whether it does.
     fn place_prebuilt(
         &self,
+        env: &Env,
         package: &Package,
         without: Option<String>,
         (out, name): (&Path, &str),
@@ -340,6 +345,11 @@ impl Build {
         let Some(found) = package.read()? else {
             return without.map_or(Ok(false), |why| Err(Error::Prebuilt(package.missing() + &why)));
         };
+        if is_windows(env) && found.has_long() {
+            return Err(
+                found.refused("has kernels, types or variables with `long`, which has 32 bits on Windows")
+            );
+        }
         // Cargo would run the script again and again if a file were not there.
         read.extend(package.files().into_iter().chain(found.sources()).filter(|file| file.exists()));
         match (found.stale(&self.settings(name)?), without) {
@@ -371,6 +381,7 @@ impl Build {
     /// compared.
     fn settings(&self, name: &str) -> Result<String, Error> {
         let files = [self.files.as_slice(), &self.all_kernels()?, &self.headers].concat();
+        let files: Vec<_> = files.iter().map(|file| with_slashes(file)).collect();
         Ok(format!("{name:?} {:?} {:?} {:?} {files:?}", self.defines, self.flags, self.archs))
     }
 
@@ -490,8 +501,15 @@ fn unique(env: &Env, out: &Path, name: &str) -> String {
     whole.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' }).collect()
 }
 
+/// Why nvcc compiles nothing for Windows.
+const ON_WINDOWS: &str = "on Windows only kernels that were compiled before are supported (Build::prebuilt), \
+                          and the files are written on Linux";
+
 /// Returns why no source can be compiled here.
 fn without_nvcc(env: &Env) -> Option<String> {
+    if is_windows(env) {
+        return Some(format!("\n{ON_WINDOWS}"));
+    }
     toolkit::find(env).err().map(|error| format!("\nNo nvcc can compile the sources here: {error}"))
 }
 
@@ -507,6 +525,11 @@ fn watch(read: &BTreeSet<PathBuf>) {
 fn is_system(file: &Path) -> bool {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     file.starts_with("/usr/include") || file.starts_with("/usr/lib")
+}
+
+/// Returns a path as it is on Linux, where the files of [`Build::prebuilt`] are written.
+fn with_slashes(path: &Path) -> String {
+    path.display().to_string().replace(MAIN_SEPARATOR, "/")
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
