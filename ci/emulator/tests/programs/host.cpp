@@ -15,8 +15,8 @@
 extern "C" {
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit, void *thread,
-                            void *block, void *block_dim, void *grid_dim, int *warp);
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
+                            void *thread, void *block, void *block_dim, void *grid_dim, int *warp);
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t size,
                        int constant, int global);
 }
@@ -561,8 +561,8 @@ struct Registered {
         std::memcpy(fatbinary.entry.code, text, sizeof(text));
         wrapper.data = &fatbinary;
         void **handle = __cudaRegisterFatBinary(&wrapper);
-        __cudaRegisterFunction(handle, &kernel, const_cast<char *>(kernel_device), kernel_name, -1, nullptr, nullptr,
-                               nullptr, nullptr, nullptr);
+        __cudaRegisterFunction(handle, &kernel, const_cast<char *>(kernel_device), kernel_name, -1, nullptr,
+                               nullptr, nullptr, nullptr, nullptr);
         __cudaRegisterVar(handle, &variable, const_cast<char *>(device), name, 0, 4, 0, 0);
         __cudaRegisterFatBinaryEnd(handle);
     }
