@@ -532,7 +532,7 @@ void outcomes() {
     std::printf("%s\n", line.c_str());
 }
 
-// Registers a kernel and a variable of a module, as constructors of nvcc do: a fatbinary with one text of PTX.
+// Registers a kernel and a variable of a module of one text of PTX, as constructors of nvcc do.
 struct Registered {
     static constexpr char text[] =
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .align 4 .u32 v = 7;\n"
