@@ -465,6 +465,12 @@ impl Symbols {
         if form.terms.len() < 4 || whole.is_some_and(|whole| whole <= goal) {
             return whole;
         }
+        // Three facts at a time are enough for fewer.
+        let signs = signs(&form.terms);
+        let guards = state.facts.iter().filter(|fact| !fact.is_definition && fact.signs & signs != 0);
+        if guards.count() < 4 {
+            return whole;
+        }
         let mut factors: SmallVec<[i128; 8]> = form.terms.iter().map(|(_, factor)| factor.abs()).collect();
         factors.sort_unstable();
         factors.dedup();
