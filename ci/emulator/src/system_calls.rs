@@ -6,7 +6,8 @@
 #![expect(unsafe_code, reason = "functions of the C library, with its signatures")]
 
 use core::arch::global_asm;
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::cell::Cell;
+use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::race::guard;
@@ -111,6 +112,7 @@ calls! {
     readv c"readv" (file: c_int, list: *const libc::iovec, count: c_int) true listed(list, count), 1;
     preadv c"preadv" (file: c_int, list: *const libc::iovec, count: c_int, from: i64)
         true listed(list, count), 1;
+    getrandom c"getrandom" (at: *mut c_void, bytes: usize, flags: u32) true part(at, bytes), 1;
     recv c"recv" (socket: c_int, at: *mut c_void, bytes: usize, flags: c_int) true part(at, bytes), 1;
     recvfrom c"recvfrom"
         (socket: c_int, at: *mut c_void, bytes: usize, flags: c_int, from: *mut c_void, size: *mut c_void)
@@ -133,6 +135,27 @@ calls! {
         false part(at, size.saturating_mul(count)), unit(size);
 }
 
+/// `ioctl`: the bytes of its argument are as many as the number of the request says, and those of an integer
+/// if it is one of the old numbers, which say nothing.
+extern "C" fn ioctl(file: c_int, request: c_ulong, at: *mut c_void) -> c_int {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    type Function = unsafe extern "C" fn(c_int, c_ulong, ...) -> c_int;
+    let next = next(&NEXT, c"ioctl");
+    // SAFETY: the C library's function of this name has this signature.
+    let next = unsafe { core::mem::transmute::<*mut c_void, Function>(next) };
+    let (writes, bytes) = match (request >> 30 & 3, request >> 16 & 0x3FFF) {
+        (_, 0) => (true, size_of::<c_int>()),
+        (direction, bytes) => (direction & 2 != 0, usize::try_from(bytes).unwrap_or(0)),
+    };
+    let result = Cell::new(0);
+    with_parts(&part(at, bytes), writes, || {
+        // SAFETY: the arguments are those of the program's call.
+        result.set(unsafe { next(file, request, at) });
+        if result.get() == -1 { -1 } else { isize::try_from(bytes).unwrap_or(0) }
+    });
+    result.get()
+}
+
 /// The names under which the loader finds them: those of the C library, with its version, but hidden from
 /// linkers. A program that is linked to this library must not look for them there.
 macro_rules! names {
@@ -149,14 +172,18 @@ macro_rules! names {
 
 #[cfg(target_arch = "x86_64")]
 names! { "jmp" "GLIBC_2.2.5" read pread pread64 readv recv recvfrom recvmsg write pwrite pwrite64 writev send
-sendto sendmsg fread fwrite }
+sendto sendmsg fread fwrite ioctl }
 #[cfg(target_arch = "x86_64")]
 names! { "jmp" "GLIBC_2.10" preadv pwritev }
+#[cfg(target_arch = "x86_64")]
+names! { "jmp" "GLIBC_2.25" getrandom }
 #[cfg(target_arch = "x86_64")]
 const VERSION: &CStr = c"GLIBC_2.2.5";
 #[cfg(target_arch = "aarch64")]
 names! { "b" "GLIBC_2.17" read pread pread64 readv preadv recv recvfrom recvmsg write pwrite pwrite64 writev
-pwritev send sendto sendmsg fread fwrite }
+pwritev send sendto sendmsg fread fwrite ioctl }
+#[cfg(target_arch = "aarch64")]
+names! { "b" "GLIBC_2.25" getrandom }
 #[cfg(target_arch = "aarch64")]
 const VERSION: &CStr = c"GLIBC_2.17";
 

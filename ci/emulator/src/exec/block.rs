@@ -28,6 +28,8 @@ pub(super) struct Block {
     shared: Vec<u128>,
     barriers: Barriers,
     matrices: Vec<Matrices>,
+    /// The first fault of its threads, if the others run on.
+    pub(super) fault: Option<Fault>,
 }
 
 /// The state of a block after a turn.
@@ -55,12 +57,14 @@ impl Block {
             shared: vec![0; (launch.shared() as usize).div_ceil(16).max(1)],
             barriers: Barriers::default(),
             matrices: Vec::new(),
+            fault: None,
         });
         (block.place, block.within) = launch.member(cluster.number, rank);
         block.number = launch.block_number(block.place);
         (block.cluster, block.rank) = (cluster.number, rank);
         block.barriers = Barriers::new(threads);
         block.matrices.clear();
+        block.fault = None;
         block.shared.fill(UNWRITTEN);
         cluster.members.push(block.shared.as_mut_ptr().cast());
         block.warps.iter_mut().for_each(|warp| warp.reset(launch, rank));
@@ -108,18 +112,23 @@ impl Runner<'_> {
             shared_len: u64::from(self.launch.shared()),
             caches: self.caches,
             barriers: &mut block.barriers,
+            fault: &mut block.fault,
             matrices: &mut block.matrices,
             clock: self.clock,
             workspace: self.workspace,
         };
         loop {
             let (mut over, mut moved) = (true, false);
-            for warp in &mut block.warps {
-                let mut turn = (*fuel).min(WARP_TURN);
+            let count = block.warps.len();
+            let first = cx.env.draw(count).unwrap_or(0);
+            let length = WARP_TURN >> cx.env.draw(9).unwrap_or(0);
+            for at in 0..count {
+                let warp = &mut block.warps[(first + at) % count];
+                let mut turn = (*fuel).min(length);
                 let given = turn;
                 let state = warp.run(&mut cx, &mut turn)?;
                 *fuel -= given - turn;
-                if given == WARP_TURN && turn == 0 {
+                if given == length && turn == 0 {
                     cx.cluster.works();
                 }
                 moved |= given != turn;

@@ -123,7 +123,13 @@ pub trait Env: Send {
         let _ = (kind, at, mask, bytes, pc);
     }
 
-    /// Whether the other blocks of a kernel run on after a fault, to be checked for races.
+    /// A number below another one, if the schedule is random: which of so many may run next is drawn.
+    fn draw(&mut self, count: usize) -> Option<usize> {
+        let _ = count;
+        None
+    }
+
+    /// Whether the other threads of a kernel run on after a fault, to be checked for races.
     fn runs_on(&self) -> bool {
         false
     }

@@ -17,6 +17,9 @@ use crate::fidelity::{self, Limit};
 
 /// The number of instructions that a block runs before another has its turn.
 const BLOCK_TURN: u64 = 1 << 16;
+/// The clusters that start in a drawn order, if the schedule is random. Each waits for earlier ones at most,
+/// so that they must all have room.
+const WINDOW: u64 = 32;
 /// The number of instructions after which a kernel is long enough for several processors.
 const WORTH: u64 = 1 << 15;
 /// The number of instructions that other blocks may run after a fault.
@@ -28,7 +31,8 @@ const WORKSPACE: u64 = 64;
 ///
 /// Blocks start in order, all of a cluster at once. Usually one block runs at a time. If a block takes long,
 /// others join it, up to as many as the device would hold, so that blocks may wait for each other. The blocks
-/// of a long kernel run on all processors if nothing can show their order.
+/// of a long kernel run on all processors if nothing can show their order. In the random schedule, draws say
+/// which block starts, which one has a turn, and how long it is.
 #[derive(Debug)]
 pub struct Kernel {
     launch: Launch,
@@ -40,6 +44,10 @@ pub struct Kernel {
     turn: usize,
     /// Instructions of the block whose turn it is, since its turn began: a turn may take several steps.
     spent: u64,
+    /// How many a turn has.
+    length: u64,
+    /// The clusters before `next` that have not started, in the order in which they are to.
+    drawn: Vec<u64>,
     caches: Vec<Cached>,
     clock: u64,
     workspace: u64,
@@ -70,6 +78,8 @@ impl Kernel {
             spare: Vec::new(),
             turn: 0,
             spent: 0,
+            length: BLOCK_TURN,
+            drawn: Vec::new(),
             caches,
             clock: 0,
             workspace: 0,
@@ -97,10 +107,35 @@ impl Kernel {
         self.launch.clusters().iter().fold(1, |n, &d| n.saturating_mul(u64::from(d)))
     }
 
-    fn admit(&mut self) {
+    /// The cluster that starts next.
+    fn take(&mut self, env: &mut dyn Env) -> u64 {
+        if let Some(drawn) = self.drawn.pop() {
+            return drawn;
+        }
+        let first = self.next;
+        let room = self.launch.resident() / u64::from(self.launch.cluster_blocks().max(1));
+        let count = usize::try_from(WINDOW.min(room).min(self.count() - first)).unwrap_or(1);
+        self.next += 1;
+        if count < 2 || env.draw(1).is_none() {
+            return first;
+        }
+        self.next = first + count as u64;
+        self.drawn.extend(first..self.next);
+        for left in (1..count).rev() {
+            self.drawn.swap(left, env.draw(left + 1).unwrap_or(left));
+        }
+        self.drawn.pop().unwrap_or(first)
+    }
+
+    /// Whether clusters are left that have not started.
+    fn has_more(&self) -> bool {
+        !self.drawn.is_empty() || self.next < self.count()
+    }
+
+    fn admit(&mut self, env: &mut dyn Env) {
         let blocks = self.launch.cluster_blocks();
         let threads = self.launch.threads();
-        let mut cluster = Cluster::new(self.next, threads.saturating_mul(blocks));
+        let mut cluster = Cluster::new(self.take(env), threads.saturating_mul(blocks));
         self.turn = self.resident.len();
         for rank in 0..blocks {
             let block = Block::start(&self.launch, self.spare.pop(), &mut cluster, rank);
@@ -111,7 +146,6 @@ impl Kernel {
             self.resident.push(block);
         }
         self.clusters.push(cluster);
-        self.next += 1;
     }
 
     /// Removes a block that has ended, and its cluster with its last block.
@@ -154,13 +188,16 @@ impl Kernel {
         let mut left = budget.max(1);
         while left > 0 {
             if self.resident.is_empty() {
-                if self.next >= self.count() {
+                if !self.has_more() {
                     return Ok(true);
                 }
-                self.admit();
+                self.admit(env);
             }
             self.turn %= self.resident.len();
-            let mut fuel = left.min(BLOCK_TURN.saturating_sub(self.spent).max(1));
+            if self.spent == 0 {
+                self.length = BLOCK_TURN >> env.draw(12).unwrap_or(0);
+            }
+            let mut fuel = left.min(self.length.saturating_sub(self.spent).max(1));
             let given = fuel;
             let state = match self.run_block(env, &mut fuel) {
                 Err(fault) if env.traces() && env.runs_on() => {
@@ -169,6 +206,9 @@ impl Kernel {
                 }
                 state => state?,
             };
+            if let Some(fault) = self.resident[self.turn].fault.take() {
+                self.fault.get_or_insert((fault, self.clock));
+            }
             if let Some((fault, _)) =
                 self.fault.take_if(|(_, since)| self.clock.saturating_sub(*since) > AFTER_A_FAULT)
             {
@@ -183,20 +223,21 @@ impl Kernel {
                     self.spent = 0;
                     self.turn += 1;
                 }
-                Left::Ready if self.spent >= BLOCK_TURN => {
+                Left::Ready if self.spent >= self.length => {
                     self.spent = 0;
                     let room = self.launch.resident();
                     let more = self.resident.len() as u64 + u64::from(self.launch.cluster_blocks());
-                    if self.next < self.count() && more <= room {
-                        self.admit();
+                    let others = self.resident.len();
+                    if self.has_more() && more <= room && env.draw(2) != Some(1) {
+                        self.admit(env);
                     } else {
-                        self.turn += 1;
+                        self.turn = env.draw(others).unwrap_or(self.turn + 1);
                     }
                 }
                 Left::Ready => {}
             }
         }
-        Ok(self.resident.is_empty() && self.next >= self.count())
+        Ok(self.resident.is_empty() && !self.has_more())
     }
 
     /// Runs the block whose turn it is.

@@ -186,6 +186,8 @@ pub(super) struct Context<'a> {
     pub(super) shared_len: u64,
     pub(super) caches: &'a mut Vec<Cached>,
     pub(super) barriers: &'a mut super::barrier::Barriers,
+    /// The first fault of the block's threads, if the others run on.
+    pub(super) fault: &'a mut Option<Fault>,
     /// The matrices that warps of a warpgroup share.
     pub(super) matrices: &'a mut Vec<super::pending::Matrices>,
     /// Instructions that warps of this launch have run: its clock.

@@ -43,23 +43,32 @@ impl Warp {
                         group.pc += 1;
                     }
                     Op::Load(a) => {
-                        if mask != 0 {
-                            cx.pc = group.pc;
-                            self.load(cx, a, &ins.s, mask)?;
+                        cx.pc = group.pc;
+                        if mask != 0
+                            && let Err(fault) = self.load(cx, a, &ins.s, mask)
+                        {
+                            self.ends_by(cx, fault, group.mask)?;
+                            break;
                         }
                         group.pc += 1;
                     }
                     Op::Store(a) => {
-                        if mask != 0 {
-                            cx.pc = group.pc;
-                            self.store(cx, a, &ins.s, mask)?;
+                        cx.pc = group.pc;
+                        if mask != 0
+                            && let Err(fault) = self.store(cx, a, &ins.s, mask)
+                        {
+                            self.ends_by(cx, fault, group.mask)?;
+                            break;
                         }
                         group.pc += 1;
                     }
                     Op::Param(a) => {
-                        if mask != 0 {
-                            cx.pc = group.pc;
-                            self.argument(cx, a, &ins.s, mask)?;
+                        cx.pc = group.pc;
+                        if mask != 0
+                            && let Err(fault) = self.argument(cx, a, &ins.s, mask)
+                        {
+                            self.ends_by(cx, fault, group.mask)?;
+                            break;
                         }
                         group.pc += 1;
                     }
@@ -81,7 +90,14 @@ impl Warp {
                     }
                     _ => {
                         let others = self.groups.len();
-                        match self.special(cx, ins, &mut group, mask)? {
+                        let flow = match self.special(cx, ins, &mut group, mask) {
+                            Err(fault) => {
+                                self.ends_by(cx, fault, group.mask)?;
+                                break;
+                            }
+                            Ok(flow) => flow,
+                        };
+                        match flow {
                             Flow::Next if self.groups.len() == others => {}
                             // Lanes that were split off may be met again soon.
                             Flow::Next => {
@@ -108,6 +124,17 @@ impl Warp {
             }
         }
         Ok(if self.groups.is_empty() { Turn::Over } else { Turn::Waiting })
+    }
+
+    /// Ends the threads that a fault stops, if the others of the kernel run on.
+    #[cold]
+    fn ends_by(&mut self, cx: &mut Context<'_>, fault: Fault, mask: u32) -> Result {
+        if !(cx.races.is_some() && cx.env.runs_on()) {
+            return Err(fault);
+        }
+        cx.fault.get_or_insert(fault);
+        self.exit(cx, mask & self.live);
+        Ok(())
     }
 
     fn special(&mut self, cx: &mut Context<'_>, ins: &Ins, group: &mut Group, mask: u32) -> Result<Flow> {

@@ -63,6 +63,8 @@ pub(super) struct DeviceEnv<'a> {
     pub(super) touched: Option<Touched>,
     /// The last address at which there was no memory.
     pub(super) missed: Option<u64>,
+    /// The address of the last strong read, and whether the host reaches it.
+    pub(super) polled: Option<(usize, bool)>,
     /// Where the program launched the kernel.
     pub(super) line: HostLine,
     /// The kernel's work and handles, if it has called the runtime.
@@ -141,6 +143,10 @@ impl Env for DeviceEnv<'_> {
         if let Some(touched) = &mut self.touched {
             touched.warp(kind, at, mask, usize::try_from(bytes).unwrap_or(0), pc);
         }
+    }
+
+    fn draw(&mut self, count: usize) -> Option<usize> {
+        self.queue.draw(count)
     }
 
     fn runs_on(&self) -> bool {
@@ -305,6 +311,7 @@ mod tests {
             printed: Vec::new(),
             touched: None,
             missed: None,
+            polled: None,
             line: HostLine::default(),
             grid: None,
         };

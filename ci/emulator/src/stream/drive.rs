@@ -149,6 +149,7 @@ impl Machine {
                     printed: Vec::new(),
                     touched,
                     missed: None,
+                    polled: None,
                     line,
                     grid: self.queue.grids.remove(&id),
                     queue: &mut self.queue,

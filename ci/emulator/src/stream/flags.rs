@@ -48,7 +48,11 @@ impl DeviceEnv<'_> {
 
     /// Whether a strong read of a value finds a flag that is new to the kernel.
     pub(super) fn finds(&mut self, at: *mut u8, value: u64) -> bool {
-        let on_host = guard::is_used() && on_host(self.allocations, at).is_some();
+        let on_host = guard::is_used()
+            && match self.polled {
+                Some((polled, on_host)) if polled == at.addr() => on_host,
+                _ => self.polled.insert((at.addr(), on_host(self.allocations, at).is_some())).1,
+            };
         let (id, device) = (self.id, self.device);
         let races = self.queue.races.as_mut();
         races.is_some_and(|races| races.flags.is_new(at.addr(), (id, device), on_host.then_some(value)))

@@ -441,6 +441,11 @@ impl Queue {
         }
     }
 
+    /// A number below another one in the random schedule.
+    pub(crate) fn draw(&mut self, count: usize) -> Option<usize> {
+        matches!(self.schedule, Schedule::Random(_)).then(|| self.random.below(count))
+    }
+
     /// The number of processors that a kernel may use: one in the random schedule, which repeats its runs.
     pub(crate) fn processors(&self) -> usize {
         static ALL: LazyLock<usize> =

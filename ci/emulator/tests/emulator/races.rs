@@ -187,8 +187,13 @@ fn place(case: &str, word: &str) -> String {
 }
 
 #[test]
-fn races_behind_a_fault_are_named_if_other_blocks_are_to_run_on() {
-    let case = "behind_a_fault";
+fn races_behind_a_fault_are_named_if_other_threads_are_to_run_on() {
+    for case in ["behind_a_fault", "behind_a_fault_of_its_block"] {
+        behind_a_fault(case);
+    }
+}
+
+fn behind_a_fault(case: &str) {
     let [first, second] = ["first", "second"].map(|word| place(case, word));
     for (value, runs_on) in [("end", false), ("run-on", true)] {
         let (code, text) = run_with("races", case, false, ("CUDA_EMULATOR_FAULTS", value));
@@ -225,6 +230,24 @@ fn memory_that_kernels_share_with_the_host_is_named_in_every_schedule() {
         "race",
         &SCHEDULES,
         "pinned_flag pinned_flag_of_the_device pinned_flag_unread pinned_result pinned_in_a_struct
-         behind_a_pointer read_from_a_file written_to_a_file",
+         behind_a_pointer read_from_a_file written_to_a_file asked_of_a_pipe",
     );
+}
+
+#[test]
+fn a_race_of_one_order_of_blocks_or_warps_is_named_by_random_schedules() {
+    for case in ["fence_of_one_block", "fence_of_one_warp"] {
+        let places = ["first", "second"].map(|word| place(case, word));
+        let mut found = 0;
+        for seed in 1..=8 {
+            let schedule = format!("random:{seed}");
+            is_silent("races", case, &schedule);
+            let (code, text) = run("races", case, false, &schedule);
+            let named = places.iter().all(|place| text.contains(place));
+            assert_eq!(code, Some(if named { FOUND } else { 0 }), "{case} under {schedule}:\n{text}");
+            found += i32::from(named);
+        }
+        assert!((1..8).contains(&found), "{case}: {found} of 8 schedules have the order that races");
+        SCHEDULES.iter().for_each(|schedule| is_silent("races", case, schedule));
+    }
 }

@@ -2,6 +2,8 @@
 // case, as in `races.cu`: flags CASE [right].
 #include "check.h"
 
+#include <sys/ioctl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 namespace {
@@ -60,7 +62,7 @@ __global__ void answers(Shared *s, unsigned rounds) {
 }
 
 __global__ void fill(unsigned *p, unsigned value) {
-    p[threadIdx.x] = value; // pinned_result: first; pinned_struct: first; read_from_a_file: first; written_to_a_file: first
+    p[threadIdx.x] = value; // pinned_result: first; pinned_struct: first; read_from_a_file: first; written_to_a_file: first; asked_of_a_pipe: first
 }
 
 struct Two {
@@ -178,6 +180,13 @@ bool run(const std::string &name, bool right) {
         fill<<<1, N, 0, one>>>(p, 1);
         if (reads) EXPECT(read(ends[0], at, sizeof words) == sizeof words); // read_from_a_file: second
         if (!reads) EXPECT(write(ends[1], at, sizeof words) == sizeof words); // written_to_a_file: second
+    } else if (name == "asked_of_a_pipe") {
+        int ends[2];
+        EXPECT(pipe(ends) == 0);
+        unsigned *at = right ? p + N : p + 3;
+        fill<<<1, N, 0, one>>>(p, 1);
+        EXPECT(ioctl(ends[0], FIONREAD, at) == 0); // asked_of_a_pipe: second
+        EXPECT(getrandom(at + 1, 0, 0) == 0);
     } else {
         return false;
     }

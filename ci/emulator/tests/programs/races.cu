@@ -234,7 +234,8 @@ __global__ void release_sequence(Shared *s, bool right) {
         UNTIL("relaxed.gpu", &s->flag, 1)
         if (right) ATOM("relaxed.gpu.add.u32", &s->flag, 1); else ST("relaxed.gpu", &s->flag, 2);
     } else {
-        UNTIL("acquire.gpu", &s->flag, 2)
+        UNTIL("relaxed.gpu", &s->flag, 2)
+        LD("acquire.gpu", &s->flag);
         s->out[0] = s->data[0]; // release_sequence: second
     }
 }
@@ -337,11 +338,11 @@ __global__ void used_behind_the_unlock(Shared *s, bool right) {
     if (threadIdx.x != 0) return;
     lock(&s->lock);
     __threadfence();
-    if (blockIdx.x == 1) s->data[0] = 1; // used_behind_the_unlock: second
-    if (right && blockIdx.x == 0) s->out[0] = s->data[0];
+    s->data[0] = 1 + blockIdx.x; // used_behind_the_unlock: second
+    if (right) s->out[blockIdx.x] = s->data[0];
     __threadfence();
     ATOM("relaxed.gpu.exch.b32", &s->lock, 0);
-    if (!right && blockIdx.x == 0) s->out[0] = s->data[0]; // used_behind_the_unlock: first
+    if (!right) s->out[blockIdx.x] = s->data[0]; // used_behind_the_unlock: first
 }
 
 __global__ void lock_of_a_block(Shared *s, bool right) {
@@ -815,6 +816,35 @@ __global__ void behind_a_fault(Shared *s, bool right) {
     if (blockIdx.x == 2 && !right) s->data[1] = 2; // behind_a_fault: second
 }
 
+// The first warp faults; those behind it race.
+__global__ void behind_a_fault_of_its_block(Shared *s, bool right) {
+    if (threadIdx.x == 5) *reinterpret_cast<unsigned *>(s->data[0]) = 1;
+    if (threadIdx.x == 32) s->data[1] = 1; // behind_a_fault_of_its_block: first
+    if (threadIdx.x == 64 && !right) s->data[1] = 2; // behind_a_fault_of_its_block: second
+    __syncthreads();
+}
+
+// Only one of the two has a fence behind its lock: who takes it first has nothing to acquire.
+__global__ void fence_of_one_block(Shared *s, bool right) {
+    if (threadIdx.x != 0) return;
+    lock(&s->lock);
+    if (right || blockIdx.x == 1) __threadfence();
+    if (blockIdx.x == 0) s->data[0] = 1; // fence_of_one_block: first
+    if (blockIdx.x == 1) s->data[0] = 2; // fence_of_one_block: second
+    __threadfence();
+    ATOM("relaxed.gpu.exch.b32", &s->lock, 0);
+}
+
+__global__ void fence_of_one_warp(Shared *s, bool right) {
+    if (threadIdx.x % 32 != 0) return;
+    lock(&s->lock);
+    if (right || threadIdx.x == 32) __threadfence();
+    if (threadIdx.x == 0) s->data[0] = 1; // fence_of_one_warp: first
+    if (threadIdx.x == 32) s->data[0] = 2; // fence_of_one_warp: second
+    __threadfence();
+    ATOM("relaxed.gpu.exch.b32", &s->lock, 0);
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -894,6 +924,9 @@ int main(int count, char **arguments) {
     CASE(cluster_barrier_forgotten, 2, N);
     CASE(cluster_arrival_too_early, 2, N);
     CASE(behind_a_fault, 3, 1);
+    CASE(behind_a_fault_of_its_block, 1, 96);
+    CASE(fence_of_one_block, 2, 1);
+    CASE(fence_of_one_warp, 1, 64);
     OK(cudaGetLastError());
     OK(cudaDeviceSynchronize());
     OK(cudaFree(s));
