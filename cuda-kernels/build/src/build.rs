@@ -1,7 +1,7 @@
 //! The builder that build scripts use.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use crate::Error;
 
@@ -141,6 +141,7 @@ impl Build {
     /// compared.
     pub(crate) fn settings(&self, name: &str) -> Result<String, Error> {
         let files = self.sources()?;
+        let files: Vec<_> = files.iter().map(|file| with_slashes(file)).collect();
         Ok(format!("{name:?} {:?} {:?} {:?} {files:?}", self.defines, self.flags, self.archs))
     }
 
@@ -165,4 +166,9 @@ impl Build {
         }
         Ok(all)
     }
+}
+
+/// Returns a path as it is on Linux, where the files of [`Build::prebuilt`] are written.
+fn with_slashes(path: &Path) -> String {
+    path.display().to_string().replace(MAIN_SEPARATOR, "/")
 }

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use cuda_sys_build::{Env, Version, prepare_libclang};
 
 use crate::build::Build;
-use crate::generate::{Contents, Placement};
 use crate::header::Bindings;
 use crate::nvcc::{Compiler, Settings, Source};
 use crate::packed::unpackable;
+use crate::placement::{Contents, Placement};
 use crate::prebuilt::Package;
 use crate::symbol::Symbol;
 use crate::unit::Units;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use cuda_sys_build::{Env, check_target};
+use cuda_sys_build::{Env, check_target, is_windows};
 
 use crate::build::Build;
 use crate::prebuilt::{Mode, Package};
@@ -35,7 +35,8 @@ impl Build {
     /// script.
     ///
     /// # Errors
-    /// - The target is neither Linux on x86-64 nor on aarch64.
+    /// - The target is neither Linux on x86-64 or aarch64 nor Windows on x86-64. Or it is Windows, and the
+    ///   kernels were not compiled before.
     /// - There is no toolkit, or a file is missing.
     /// - nvcc or the C++ compiler fails.
     /// - A header is not plain C++.
@@ -59,8 +60,8 @@ impl Build {
         let package = self.prebuilt.as_deref().map(Package::at);
         if let Some(package) = package.as_ref().filter(|_| mode != Mode::Write || nothing_runs) {
             let is_used = mode == Mode::Use || nothing_runs;
-            let without = if is_used { Some(String::new()) } else { compile::without_nvcc(env) };
-            match self.place_prebuilt(package, without, (&out, name), &mut read) {
+            let without = if is_used { Some(String::new()) } else { without_nvcc(env) };
+            match self.place_prebuilt(env, package, without, (&out, name), &mut read) {
                 Ok(true) => {
                     watch(&read);
                     return Ok(());
@@ -70,6 +71,9 @@ impl Build {
                 Err(error) if nothing_runs && mode != Mode::Use => println!("cargo::warning={error}"),
                 Err(error) => return Err(error),
             }
+        }
+        if !nothing_runs && is_windows(env) {
+            return Err(Error::Prebuilt(format!("the kernels of `{name}`: {ON_WINDOWS}")));
         }
         if nothing_runs {
             self.generate_only(env, &out, name, &mut read)?;
@@ -85,6 +89,7 @@ impl Build {
     /// reason why not. Returns whether it does.
     fn place_prebuilt(
         &self,
+        env: &Env,
         package: &Package,
         without: Option<String>,
         (out, name): (&Path, &str),
@@ -93,6 +98,11 @@ impl Build {
         let Some(found) = package.read()? else {
             return without.map_or(Ok(false), |why| Err(Error::Prebuilt(package.missing() + &why)));
         };
+        if is_windows(env) && found.has_long() {
+            return Err(
+                found.refused("has kernels, types or variables with `long`, which has 32 bits on Windows")
+            );
+        }
         // Cargo would run the script again and again if a file were not there.
         read.extend(package.files().into_iter().chain(found.sources()).filter(|file| file.exists()));
         match (found.stale(&self.settings(name)?), without) {
@@ -105,6 +115,15 @@ impl Build {
             }
         }
     }
+}
+
+/// Why nvcc compiles nothing for Windows.
+const ON_WINDOWS: &str = "on Windows only kernels that were compiled before are supported (Build::prebuilt), \
+                          and the files are written on Linux";
+
+/// Returns why no source can be compiled here.
+fn without_nvcc(env: &Env) -> Option<String> {
+    if is_windows(env) { Some(format!("\n{ON_WINDOWS}")) } else { compile::without_nvcc(env) }
 }
 
 /// Has cargo run the build script again when one of these changes.

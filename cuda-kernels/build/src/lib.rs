@@ -257,7 +257,8 @@
 //! dependencies that cargo has downloaded. Device code that is [linked](#device-code-that-is-linked), and
 //! functions that [`Build::export`] names, need the sources and nvcc.
 //!
-//! The targets are Linux on x86-64 and on aarch64. If the target is not the machine that compiles, the build
+//! The targets are Linux on x86-64 and on aarch64. For Windows only [compiled kernels](#without-nvcc) are
+//! supported, without C's `long`. If the target is not the machine that compiles, the build
 //! reads prototypes with the headers of the target's C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
 //! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler it uses the
 //! headers of this machine, which is enough to check types.
@@ -288,6 +289,8 @@ mod depfile;
 #[cfg(feature = "nvcc")]
 mod generate;
 #[cfg(feature = "nvcc")]
+mod handle;
+#[cfg(feature = "nvcc")]
 mod header;
 #[cfg(feature = "nvcc")]
 mod host_compiler;
@@ -302,6 +305,8 @@ mod nvcc;
 #[cfg(feature = "nvcc")]
 mod packed;
 #[cfg(feature = "nvcc")]
+mod placement;
+#[cfg(feature = "nvcc")]
 mod prototype;
 #[cfg(feature = "nvcc")]
 mod ptx;
@@ -310,13 +315,19 @@ mod slices;
 #[cfg(feature = "nvcc")]
 mod source;
 #[cfg(feature = "nvcc")]
+mod structure;
+#[cfg(feature = "nvcc")]
 mod symbol;
 #[cfg(feature = "nvcc")]
 mod template;
 #[cfg(feature = "nvcc")]
+mod text;
+#[cfg(feature = "nvcc")]
 mod toolkit;
 #[cfg(feature = "nvcc")]
 mod unit;
+#[cfg(feature = "nvcc")]
+mod variables;
 
 #[cfg(feature = "nvcc")]
 pub use arch::Arch;

@@ -191,6 +191,17 @@ impl Prebuilt {
         sources.map(|(_, source)| source.into()).collect()
     }
 
+    /// Returns whether a handle or a type has C's `long`. It has 64 bits in the code, which is made on Linux.
+    pub(crate) fn has_long(&self) -> bool {
+        let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+        self.text.split(|sign| !is_part(sign)).any(|word| word == "c_long" || word == "c_ulong")
+    }
+
+    /// Returns the error about files that cannot be used for a reason.
+    pub(crate) fn refused(&self, why: &str) -> Error {
+        Error::Prebuilt(format!("{} {why}", self.package.code.display()))
+    }
+
     /// Returns what has changed since the files were written. A source that a package leaves out has not.
     pub(crate) fn stale(&self, settings: &str) -> Option<String> {
         let mut changed: Vec<&str> = Vec::new();
@@ -326,6 +337,19 @@ mod tests {
         assert!(refused(&package).contains("is not the one that"));
         fs::remove_file(&text.1).unwrap();
         assert!(refused(&package).contains("k.fatbin.rs is missing"));
+    }
+
+    #[test]
+    fn the_type_with_two_sizes_is_found_and_not_the_one_with_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = written(folder.path());
+        let has_long = |handles: &str| {
+            package.write(CODE.to_vec(), handles, SETTINGS, "", &BTreeSet::new()).unwrap().has_long()
+        };
+        assert!(
+            has_long("f: unsafe fn(n: ::core::ffi::c_long)") && has_long("[:: core :: ffi :: c_ulong ; 2]")
+        );
+        assert!(!has_long("f: unsafe fn(n: ::core::ffi::c_longlong, m: c_ulonglong)"));
     }
 
     #[test]
