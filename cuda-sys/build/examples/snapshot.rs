@@ -20,7 +20,9 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let (bindings, roots) = match roots {
-        [types, roots @ ..] if types == "--types" => (Bindings::new().types_only().declarations_only(), roots),
+        [types, roots @ ..] if types == "--types" => {
+            (Bindings::new().types_only().declarations_only(), roots)
+        }
         roots => (Bindings::new(), roots),
     };
     match write(&bindings.signatures_only(), Path::new(file), roots) {
