@@ -88,7 +88,7 @@ impl Warp {
             };
             let tests = matches!(meet, Meet::Test { .. });
             let brings = tests && self.bulk_arrives(cx, access, addresses[lane], lane)?;
-            let at = self.reach(cx, access, addresses[lane], 8, lane, Verb::Change)?;
+            let at = self.reach(cx, access, addresses[lane], (8, 8), lane, Verb::Change)?;
             if !tests || brings {
                 self.order(cx, |order, block, warp| {
                     if meet == Meet::Init {
@@ -103,11 +103,8 @@ impl Warp {
             };
             if meet == Meet::Init {
                 if given == 0 || given > COUNT {
-                    return Err(wrong(
-                        self,
-                        cx,
-                        &format!("cannot wait for {given} arrivals: 1 to {COUNT} are possible"),
-                    ));
+                    let what = format!("cannot wait for {given} arrivals: 1 to {COUNT} are possible");
+                    return Err(wrong(self, cx, &what));
                 }
                 let state = State { pending: given, expected: given, bytes: 0, odd: false };
                 write(at, Element::U64, state.pack());
@@ -222,7 +219,7 @@ impl Warp {
         bytes: u64,
         lane: usize,
     ) -> Result {
-        let at = self.reach(cx, access, address, 8, lane, Verb::Change)?;
+        let at = self.reach(cx, access, address, (8, 8), lane, Verb::Change)?;
         let mut state = State::unpack(read64(at));
         state.bytes -= bytes.cast_signed();
         if state.bytes.unsigned_abs() > MOST_BYTES {

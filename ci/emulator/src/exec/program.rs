@@ -24,7 +24,7 @@ pub const LOCAL: u64 = 0x0200_0000_0000_0000;
 pub const PARAM: u64 = 0x0300_0000_0000_0000;
 
 /// A lowered kernel.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Program {
     /// The kernel's name.
     pub name: String,

@@ -240,7 +240,7 @@ impl Warp {
                 };
                 let address = swizzled(start + along, swizzle, base);
                 let access = Access { space: Space::Shared, proxy: true, ..BYTES };
-                let at = self.reach_span(cx, access, address, (PIECE, PIECE), 0, Verb::Read)?;
+                let at = self.reach(cx, access, address, (PIECE, PIECE), 0, Verb::Read)?;
                 for element in 0..per_piece {
                     let at = at.wrapping_add(element * size);
                     let bits = match size {

@@ -4,7 +4,7 @@ use super::texture::Texture;
 use crate::exec::bytes::{read, write};
 use crate::exec::env::AccessKind;
 use crate::exec::fault::{Fault, Refused, Result};
-use crate::exec::file::{LANES, Slot, Slots, Word, lanes, low};
+use crate::exec::file::{LANES, Slot, Slots, Word, lanes};
 use crate::exec::launch::Context;
 use crate::exec::program::{Element, NONE, Read, SurfaceAccess};
 use crate::exec::warp::Warp;
@@ -103,11 +103,7 @@ impl Warp {
             }
             for (offset, slot) in parts(touch, s) {
                 let value = place.map_or(0, |at| read(at.wrapping_add(offset), touch.element));
-                if touch.element == Element::U64 {
-                    u64::row_mut(&mut self.file, slot)[lane] = value;
-                } else {
-                    u32::row_mut(&mut self.file, slot)[lane] = low(value);
-                }
+                self.file.set_bits(slot, touch.element == Element::U64, lane, value);
             }
         }
         Ok(())
@@ -130,11 +126,7 @@ impl Warp {
                 cx.env.touched(AccessKind::Write, &[at; LANES], 1, touch.bytes(), cx.pc);
             }
             for (offset, slot) in parts(touch, s) {
-                let value = if touch.element == Element::U64 {
-                    u64::row(&self.file, slot)[lane]
-                } else {
-                    u64::from(u32::row(&self.file, slot)[lane])
-                };
+                let value = self.file.bits(slot, touch.element == Element::U64, lane);
                 write(at.wrapping_add(offset), touch.element, value);
             }
         }

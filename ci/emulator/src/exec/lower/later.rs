@@ -86,8 +86,7 @@ impl Lower<'_> {
     /// `mbarrier`.
     pub(super) fn mbarrier(&mut self, i: &Instruction) -> Result<(), Failure> {
         if i.has("pending_count") {
-            let d = self.dst(operand(i, 0)?, Type::U32)?;
-            let state = self.src(operand(i, 1)?, Type::B64)?;
+            let [d, state] = self.registers(i, [Type::U32, Type::B64])?;
             self.alu(op1!(u64 => u32, pending), &[d, state]);
             return Ok(());
         }
