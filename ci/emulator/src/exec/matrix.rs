@@ -209,7 +209,7 @@ impl Warp {
         mask: u32,
     ) -> Result<Flow> {
         self.split(group, mask);
-        if !self.meet(group, FULL) {
+        if !self.reconverge(group, FULL) {
             return Ok(Flow::Leave);
         }
         let live = group.mask;

@@ -508,7 +508,7 @@ pub enum Until {
 /// An operation on a barrier in shared memory. The address is in slot 4, the operand in slot 1, the result in
 /// slot 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meet {
+pub enum MbarrierOp {
     /// Begins, with so many arrivals to each phase.
     Init,
     /// Ends: the bytes may be used for other things.
@@ -768,7 +768,7 @@ pub enum Op {
     /// slot 1, the mask of blocks in slot 2, the others as above.
     AskBulk(u32),
     /// Operates on a barrier in shared memory.
-    Meet(Meet, Access),
+    Mbarrier(MbarrierOp, Access),
     /// Goes elsewhere.
     Branch(u32),
     /// Goes to an entry of a table, by the index in slot 0.

@@ -142,7 +142,7 @@ impl Warp {
             Op::AskBulk(number) => {
                 self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask)?;
             }
-            Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
+            Op::Mbarrier(op, access) => return self.mbarrier(cx, (op, access), &ins.s, group, mask),
             Op::Fence(scope, false) => {
                 self.order(cx, |order, block, warp| order.fence(block, warp, mask, scope));
                 if scope > Scope::Block {

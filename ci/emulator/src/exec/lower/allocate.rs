@@ -88,7 +88,7 @@ fn defined(ins: &Ins) -> usize {
         | Op::Redux(_)
         | Op::ActiveMask
         | Op::Elect
-        | Op::Meet(..)
+        | Op::Mbarrier(..)
         | Op::MapAddress(_)
         | Op::RankOf(_)
         | Op::Alloca(..)
