@@ -38,7 +38,7 @@ impl Tile {
     pub(super) fn is_whole(self) -> bool {
         let (all, held) = (self.rows * self.columns, self.elements() * LANES);
         all > 0
-            && match self.spread {
+            && match self.layout {
                 // The powers of two are counted on below.
                 FragmentLayout::Fragment => {
                     held >= all && all.is_power_of_two() && self.columns.is_power_of_two()
@@ -54,7 +54,7 @@ impl Tile {
         let (group, within) = (lane / 4, lane % 4);
         // Registers alternate in the rows, eight apart; then they go on in the columns.
         let turns = self.rows / 8;
-        match self.spread {
+        match self.layout {
             FragmentLayout::Left => {
                 (group + 8 * (register % turns), within * per + part + register / turns * 4 * per)
             }
@@ -174,7 +174,7 @@ impl Multiply {
 }
 
 impl Warp {
-    /// Lays registers on the table, from a place on.
+    /// Packs registers into the table, from a place on.
     pub(super) fn pack_fragment(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
         let used = s.iter().take_while(|slot| **slot != NONE);
         for (at, &slot) in (usize::from(first)..).zip(used) {

@@ -66,16 +66,23 @@ impl Warp {
             }
         }
         match (a.element, a.wide) {
-            (Element::U32 | Element::S32, false) => self.fetch(&near, a, s, mask, read32),
-            (Element::U64, true) => self.fetch(&near, a, s, mask, read64),
-            (element, false) => self.fetch(&near, a, s, mask, |p| low(read_extended(p, element))),
-            (element, true) => self.fetch(&near, a, s, mask, |p| read_extended(p, element)),
+            (Element::U32 | Element::S32, false) => self.load_near(&near, a, s, mask, read32),
+            (Element::U64, true) => self.load_near(&near, a, s, mask, read64),
+            (element, false) => self.load_near(&near, a, s, mask, |p| low(read_extended(p, element))),
+            (element, true) => self.load_near(&near, a, s, mask, |p| read_extended(p, element)),
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn fetch<W: Word>(&mut self, near: &Near, a: Access, s: &Slots, mask: u32, read: impl Fn(*mut u8) -> W) {
+    fn load_near<W: Word>(
+        &mut self,
+        near: &Near,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        read: impl Fn(*mut u8) -> W,
+    ) {
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             let read = |lane: usize| read(near.pointer(lane).wrapping_add(part * size));
@@ -132,16 +139,16 @@ impl Warp {
             }
         }
         match (a.element, a.wide) {
-            (Element::U32 | Element::S32, false) => self.spread(&near, a, s, mask, write32),
-            (Element::U64, true) => self.spread(&near, a, s, mask, write64),
-            (element, false) => self.spread(&near, a, s, mask, |p, v: u32| write(p, element, v.into())),
-            (element, true) => self.spread(&near, a, s, mask, |p, v| write(p, element, v)),
+            (Element::U32 | Element::S32, false) => self.store_near(&near, a, s, mask, write32),
+            (Element::U64, true) => self.store_near(&near, a, s, mask, write64),
+            (element, false) => self.store_near(&near, a, s, mask, |p, v: u32| write(p, element, v.into())),
+            (element, true) => self.store_near(&near, a, s, mask, |p, v| write(p, element, v)),
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn spread<W: Word>(&self, near: &Near, a: Access, s: &Slots, mask: u32, write: impl Fn(*mut u8, W)) {
+    fn store_near<W: Word>(&self, near: &Near, a: Access, s: &Slots, mask: u32, write: impl Fn(*mut u8, W)) {
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             let row = W::row(&self.file, slot);

@@ -610,7 +610,7 @@ pub struct Tile {
     /// Registers of each lane.
     pub registers: usize,
     /// The layout of the elements.
-    pub spread: FragmentLayout,
+    pub layout: FragmentLayout,
 }
 
 /// Which lane has which elements.
@@ -749,7 +749,7 @@ pub enum Op {
     SurfaceLoad(SurfaceAccess),
     /// Writes a surface.
     SurfaceStore(SurfaceAccess),
-    /// Lays the registers in its slots on the table of matrix operations, from a position on. The flag
+    /// Packs the registers in its slots into the table of matrix operations, from a position on. The flag
     /// selects registers of 64 bits.
     PackFragment(u8, bool),
     /// Runs a matrix operation, by its index in the list of them. The elements from one row to the next are

@@ -126,8 +126,8 @@ impl Warp {
             Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask)?,
             Op::Coordinates(first) => self.coordinates(first, &ins.s, mask),
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask)?,
-            Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask)?,
-            Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask)?,
+            Op::SurfaceLoad(access) => self.surface_load(cx, access, &ins.s, mask)?,
+            Op::SurfaceStore(access) => self.surface_store(cx, access, &ins.s, mask)?,
             Op::PackFragment(first, wide) => self.pack_fragment(first, wide, &ins.s, mask),
             Op::UnpackFragment(first, wide) => self.unpack_fragment(first, wide, &ins.s, mask),
             Op::Matrix(number) => {

@@ -44,12 +44,12 @@ impl Warpgroup {
     /// A warp's rows of the first factor, if they are in registers.
     fn own(self, depth: usize) -> Tile {
         let [number, _] = self.numbers;
-        Tile { rows: OWN, columns: depth, number, registers: self.left, spread: FragmentLayout::Left }
+        Tile { rows: OWN, columns: depth, number, registers: self.left, layout: FragmentLayout::Left }
     }
 
     /// A warp's rows of the product.
     fn sums(self, registers: usize) -> Tile {
-        Tile { rows: OWN, columns: self.n, number: self.sum, registers, spread: FragmentLayout::Sums }
+        Tile { rows: OWN, columns: self.n, number: self.sum, registers, layout: FragmentLayout::Sums }
     }
 }
 
