@@ -46,101 +46,41 @@ pub(crate) struct Profile {
     pub(crate) link: Link,
 }
 
-const DEFAULT: Profile = Profile {
-    word: "",
-    name: "CUDA emulator",
-    capability: 90,
-    multiprocessors: 8,
-    memory: 16384,
-    clocks: [1000, 1000],
-    bus: 64,
-    cache: 4 << 10,
-    shared: 228,
-    threads: 2048,
-    blocks: 32,
-    ratio: 2,
-    engines: 3,
-    ecc: true,
-    link: Link::Bridge,
-};
+/// A row of the table. The arrays are: compute capability and multiprocessors, the clock rates, bits of the
+/// bus and KiB of the second cache, and the KiB of shared memory, threads and blocks of a multiprocessor.
+#[rustfmt::skip]
+const fn row(
+    [word, name]: [&'static str; 2],
+    [capability, multiprocessors]: [u32; 2],
+    memory: u64,
+    clocks: [i32; 2],
+    [bus, cache]: [i32; 2],
+    [shared, threads, blocks]: [u32; 3],
+) -> Profile {
+    let (ratio, engines, ecc, link) = (2, 3, true, Link::Bridge);
+    Profile {
+        word, name, capability, multiprocessors, memory, clocks, bus, cache, shared, threads, blocks, ratio,
+        engines, ecc, link,
+    }
+}
 
+#[rustfmt::skip]
 static PROFILES: [Profile; 7] = [
-    DEFAULT,
-    Profile {
-        word: "t4",
-        name: "Tesla T4 (CUDA emulator)",
-        capability: 75,
-        multiprocessors: 40,
-        memory: 15109,
-        clocks: [1590, 5001],
-        bus: 256,
-        shared: 64,
-        threads: 1024,
-        blocks: 16,
-        ratio: 32,
-        link: Link::Pci,
-        ..DEFAULT
-    },
-    Profile {
-        word: "a100",
-        name: "NVIDIA A100-SXM4-80GB (CUDA emulator)",
-        capability: 80,
-        multiprocessors: 108,
-        memory: 81251,
-        clocks: [1410, 1593],
-        bus: 5120,
-        cache: 40 << 10,
-        shared: 164,
-        ..DEFAULT
-    },
-    Profile {
-        word: "rtx4090",
-        name: "NVIDIA GeForce RTX 4090 (CUDA emulator)",
-        capability: 89,
-        multiprocessors: 128,
-        memory: 24217,
-        clocks: [2520, 10501],
-        bus: 384,
-        cache: 72 << 10,
-        shared: 100,
-        threads: 1536,
-        blocks: 24,
-        ratio: 64,
-        engines: 2,
-        ecc: false,
-        link: Link::Host,
-    },
-    Profile {
-        word: "h100",
-        name: "NVIDIA H100 80GB HBM3 (CUDA emulator)",
-        multiprocessors: 132,
-        memory: 81090,
-        clocks: [1980, 2619],
-        bus: 5120,
-        cache: 50 << 10,
-        ..DEFAULT
-    },
-    Profile {
-        word: "h200",
-        name: "NVIDIA H200 (CUDA emulator)",
-        multiprocessors: 132,
-        memory: 143156,
-        clocks: [1980, 3201],
-        bus: 6144,
-        cache: 60 << 10,
-        ..DEFAULT
-    },
-    Profile {
-        word: "b200",
-        name: "NVIDIA B200 (CUDA emulator)",
-        capability: 100,
-        multiprocessors: 148,
-        memory: 182_642,
-        clocks: [1965, 3996],
-        bus: 7680,
-        cache: 129_536,
-        ..DEFAULT
-    },
+    row(["", "CUDA emulator"], [90, 8], 16384, [1000, 1000], [64, 4 << 10], [228, 2048, 32]),
+    Profile { ratio: 32, link: Link::Pci,
+        ..row(["t4", "Tesla T4 (CUDA emulator)"],
+              [75, 40], 15109, [1590, 5001], [256, 4 << 10], [64, 1024, 16]) },
+    row(["a100", "NVIDIA A100-SXM4-80GB (CUDA emulator)"],
+        [80, 108], 81251, [1410, 1593], [5120, 40 << 10], [164, 2048, 32]),
+    Profile { ratio: 64, engines: 2, ecc: false, link: Link::Host,
+        ..row(["rtx4090", "NVIDIA GeForce RTX 4090 (CUDA emulator)"],
+              [89, 128], 24217, [2520, 10501], [384, 72 << 10], [100, 1536, 24]) },
+    row(["h100", "NVIDIA H100 80GB HBM3 (CUDA emulator)"],
+        [90, 132], 81090, [1980, 2619], [5120, 50 << 10], [228, 2048, 32]),
+    row(["h200", "NVIDIA H200 (CUDA emulator)"],
+        [90, 132], 143_156, [1980, 3201], [6144, 60 << 10], [228, 2048, 32]),
+    row(["b200", "NVIDIA B200 (CUDA emulator)"],
+        [100, 148], 182_642, [1965, 3996], [7680, 129_536], [228, 2048, 32]),
 ];
 
 impl Profile {

@@ -11,10 +11,7 @@ use crate::exec::{Launch, Program};
 use crate::fidelity::{self, Limit};
 use crate::module::registry::KernelEntry;
 use crate::profile::profile;
-use crate::sys::{
-    cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidClusterSize, cudaErrorInvalidValue,
-    cudaFuncAttributes, cudaLimitStackSize,
-};
+use crate::sys::*;
 
 /// Shared memory that a block has unless the program asks for more, and the most that it may ask for.
 const SHARED: u32 = 48 << 10;

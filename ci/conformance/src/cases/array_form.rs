@@ -2,10 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaChannelFormatDesc, cudaExtent, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost,
-    cudaMemcpyHostToDevice, cudaResourceDesc, cudaTextureDesc,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};

@@ -4,10 +4,7 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
-use cuda_sys::{
-    cudaChannelFormatDesc, cudaDriverEntryPointQueryResult, cudaError, cudaFuncAttribute,
-    cudaLaunchAttribute, cudaLaunchConfig_t, dim3,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, ask, error_name, need};

@@ -2,10 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand, cudaMemcpyOperandTypeArray,
-    cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrderStream, cudaStream_t, make_cudaExtent,
-};
+use cuda_sys::*;
 
 use super::capture;
 use crate::case::{Cases, Change};

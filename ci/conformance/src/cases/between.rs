@@ -3,10 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaMemcpy3DParms, cudaMemcpy3DPeerParms, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
-    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaStream_t, make_cudaExtent, make_cudaPitchedPtr,
-};
+use cuda_sys::*;
 
 use super::kernel::fill;
 use crate::case::Cases;

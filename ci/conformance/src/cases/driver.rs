@@ -3,9 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
-use cuda_sys::{
-    cudaDriverEntryPointSymbolNotFound, cudaLogLevel, cudaLogsCallbackHandle, cudaMemcpyHostToDevice,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, ask, need};

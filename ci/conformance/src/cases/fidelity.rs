@@ -4,10 +4,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaChannelFormatDesc, cudaDeviceAttr, cudaError, cudaLimit, cudaMemPool_t, cudaMemPoolAttr,
-    cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, dim3,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Setup, ask, error_name, need};

@@ -4,11 +4,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaHostNodeParams, cudaKernelNodeParams,
-    cudaMemAllocNodeParams, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
-    cudaMemsetParams, dim3,
-};
+use cuda_sys::*;
 
 use crate::case::{Cases, Change};
 use crate::gate::Gate;

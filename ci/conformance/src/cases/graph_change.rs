@@ -2,10 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
-    cudaMemcpyHostToDevice,
-};
+use cuda_sys::*;
 
 use super::graph::{N, empty, graph, launch, ready, row};
 use crate::case::Cases;

@@ -2,11 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaConditionalNodeParams, cudaGraph_t, cudaGraphCondTypeIf, cudaGraphCondTypeSwitch,
-    cudaGraphCondTypeWhile, cudaGraphConditionalHandle, cudaGraphConditionalNodeType, cudaGraphNode_t,
-    cudaGraphNodeParams, cudaGraphNodeTypeConditional, cudaHostNodeParams,
-};
+use cuda_sys::*;
 
 use super::graph::{empty, graph, ready};
 use crate::case::Cases;

@@ -4,10 +4,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaGraph_t, cudaGraphNode_t, cudaHostNodeParams, cudaKernelNodeParams, cudaLaunchAttributeCooperative,
-    cudaLaunchAttributePriority, cudaLaunchAttributeValue, cudaMemcpyDefault, dim3,
-};
+use cuda_sys::*;
 
 use super::graph::{N, empty, graph, launch, ready, row};
 use crate::case::Cases;

@@ -3,11 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeParams, cudaHostNodeParams,
-    cudaKernelNodeParams, cudaMemAllocNodeParams, cudaMemcpy3DParms, cudaMemcpyDeviceToDevice,
-    cudaMemcpyDeviceToHost, cudaMemsetParams, dim3,
-};
+use cuda_sys::*;
 
 use super::graph::{N, empty, graph, launch, ready, row};
 use crate::case::{Cases, Change};

@@ -3,10 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaGraph_t, cudaGraphExec_t, cudaHostNodeParams, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost,
-    cudaMemsetParams,
-};
+use cuda_sys::*;
 
 use super::graph::{N, empty, graph, ready, row};
 use super::graph_parameter::{adds_one, copy, fill, host, kernel, kernel_node};

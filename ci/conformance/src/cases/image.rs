@@ -4,11 +4,7 @@ use std::ffi::c_void;
 use std::fmt::Debug;
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaChannelFormatDesc, cudaChannelFormatKind, cudaChannelFormatKindFloat, cudaExtent,
-    cudaFilterModeLinear, cudaMemcpy3DParms, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
-    cudaMipmappedArray_t, cudaResourceDesc, cudaResourceViewDesc, cudaTextureDesc, dim3,
-};
+use cuda_sys::*;
 
 use super::texture::{of_array, plain};
 use crate::case::Cases;

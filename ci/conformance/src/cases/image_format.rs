@@ -1,10 +1,7 @@
 //! Formats as kernels read them: sRGB, gathers, borders of integers, the precision of filters, and reads that
 //! do not fit the image.
 
-use cuda_sys::{
-    cudaChannelFormatDesc, cudaChannelFormatKindFloat, cudaChannelFormatKindSigned,
-    cudaChannelFormatKindUnsigned, cudaResourceDesc, cudaTextureDesc,
-};
+use cuda_sys::*;
 
 use super::image::{
     ImageRead, Way, at_places, channels, filled, floats, linear, read, read_integers, texture,

@@ -2,10 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaChannelFormatDesc, cudaChannelFormatKindFloat, cudaChannelFormatKindUnsigned,
-    cudaExtent, cudaResourceDesc, cudaResourceViewDesc, cudaResourceViewFormat, cudaTextureDesc,
-};
+use cuda_sys::*;
 
 use super::image::{
     ImageRead, Way, at_places, channels, filled, floats, levels, linear, normalized, of_levels, read,

@@ -3,12 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cuda_sys::{
-    cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeNonPortableClusterSizeAllowed,
-    cudaLaunchAttribute, cudaLaunchAttributeClusterDimension, cudaLaunchAttributeCooperative,
-    cudaLaunchAttributeID, cudaLaunchAttributeIgnore, cudaLaunchAttributePriority, cudaLaunchAttributeValue,
-    cudaLaunchConfig_t, dim3,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, ask, need};

@@ -7,9 +7,7 @@ use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cuda_sys::{
-    cudaMemcpy3DPeerParms, cudaMemcpyDeviceToDevice, cudaStream_t, make_cudaExtent, make_cudaPitchedPtr,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;

@@ -3,12 +3,7 @@
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
-use cuda_sys::{
-    cudaError_t, cudaFuncAttributes, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes,
-    cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, cudaJitLogVerbose, cudaJitMaxRegisters,
-    cudaJitOptimizationLevel, cudaJitOption, cudaKernel_t, cudaLibrary_t, cudaLibraryBinaryIsPreserved,
-    cudaStreamCaptureModeGlobal, cudaStreamCaptureModeRelaxed, cudaSuccess, dim3,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup, ask, error_name, need};

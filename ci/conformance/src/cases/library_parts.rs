@@ -3,10 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
-use cuda_sys::{
-    cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributes, cudaFuncCachePreferL1, cudaKernel_t,
-    cudaKernelNodeParams, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, dim3,
-};
+use cuda_sys::*;
 
 use super::library::{PTX, added, forget, kernel, library};
 use crate::case::Cases;

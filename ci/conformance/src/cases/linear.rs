@@ -2,10 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
-    cudaMemcpyHostToHost, cudaMemcpyKind, cudaStream_t,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;

@@ -2,9 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaChannelFormatDesc, cudaChannelFormatKind, cudaExtent, cudaPitchedPtr, make_cudaExtent,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;

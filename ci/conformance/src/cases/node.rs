@@ -3,11 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaKernelNodeParams, cudaMemAllocNodeParams,
-    cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyKind,
-    cudaMemsetParams, dim3,
-};
+use cuda_sys::*;
 
 use super::graph::{N, empty, graph, launch, ready, row};
 use super::pitch::CHANGES;

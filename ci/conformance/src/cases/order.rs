@@ -3,10 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaEvent_t, cudaGraph_t, cudaGraphNode_t, cudaStream_t, cudaStreamCaptureModeGlobal,
-    cudaStreamCaptureModeRelaxed, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureStatus, dim3,
-};
+use cuda_sys::*;
 
 use super::capture::end;
 use super::graph::{N, empty, graph};

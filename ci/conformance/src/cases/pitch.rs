@@ -2,10 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaMemcpy3DParms, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
-    cudaMemcpyKind, make_cudaExtent, make_cudaPitchedPtr,
-};
+use cuda_sys::*;
 
 use super::volume::{DEPTH, HEIGHT, N, PITCH, WAYS, WIDTH, array, copy, whole};
 use crate::case::{Cases, Change};

@@ -3,10 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaChannelFormatKindUnsigned, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
-    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
-};
+use cuda_sys::*;
 
 use super::linear::promised;
 use crate::case::{Cases, Change};

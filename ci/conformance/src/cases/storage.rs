@@ -4,11 +4,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaExtent, cudaMemAccessDesc, cudaMemLocation, cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps,
-    cudaMemRangeAttribute, cudaMemcpy3DParms, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
-    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaPointerAttributes, dim3,
-};
+use cuda_sys::*;
 
 use super::pool::pool;
 use crate::case::Cases;

@@ -3,10 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
-    cudaMemcpyHostToHost, cudaMemcpyKind,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, ask, need};

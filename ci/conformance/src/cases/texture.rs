@@ -3,10 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaChannelFormatDesc, cudaChannelFormatKind, cudaChannelFormatKindFloat,
-    cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned, cudaResourceDesc, cudaTextureDesc,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};

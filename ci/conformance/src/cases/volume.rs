@@ -2,11 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaArray_t, cudaChannelFormatKindUnsigned, cudaMemcpy3DParms, cudaMemcpy3DPeerParms, cudaMemcpyDefault,
-    cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost,
-    cudaMemcpyKind, make_cudaExtent, make_cudaPitchedPtr, make_cudaPos,
-};
+use cuda_sys::*;
 
 use super::linear::promised;
 use crate::case::{Cases, Change};

@@ -3,10 +3,7 @@
 
 use std::ptr;
 
-use cuda_sys::{
-    cudaMemcpy3DParms, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
-    make_cudaExtent, make_cudaPitchedPtr,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;

@@ -9,12 +9,7 @@ use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Extent, Format, Wanted, has_layers};
 use crate::stream::before_free;
-use crate::sys::{
-    cudaArray_const_t, cudaArray_t, cudaArrayDeferredMapping, cudaArrayMemoryRequirements, cudaArraySparse,
-    cudaArraySparseProperties, cudaArraySparsePropertiesSingleMipTail, cudaChannelFormatDesc,
-    cudaChannelFormatKind, cudaErrorInvalidValue, cudaExtent, cudaMipmappedArray_const_t,
-    cudaMipmappedArray_t,
-};
+use crate::sys::*;
 
 /// The memory of an array is mapped in multiples of this size.
 const MAPPED: u64 = 64 << 10;

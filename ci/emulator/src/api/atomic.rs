@@ -5,11 +5,7 @@ use core::ffi::{c_int, c_uint};
 
 use super::{api, ordinal};
 use crate::error::Answer;
-use crate::sys::{
-    cudaAtomicCapabilityReduction, cudaAtomicCapabilityScalar32, cudaAtomicCapabilityScalar64,
-    cudaAtomicCapabilitySigned, cudaAtomicCapabilityUnsigned, cudaAtomicOperation,
-    cudaAtomicOperationFloatAdd, cudaAtomicOperationFloatMax, cudaErrorInvalidDevice, cudaErrorInvalidValue,
-};
+use crate::sys::*;
 
 fn answer(out: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint) -> Answer {
     let count = usize::try_from(count).map_err(|_| cudaErrorInvalidValue)?;

@@ -6,10 +6,7 @@ use core::ffi::{c_int, c_void};
 use super::{Out, address, api, put};
 use crate::memory::{Allocation, Kind};
 use crate::stream::access;
-use crate::sys::{
-    cudaErrorInvalidValue, cudaMemoryTypeDevice, cudaMemoryTypeHost, cudaMemoryTypeManaged,
-    cudaMemoryTypeUnregistered, cudaPointerAttributes,
-};
+use crate::sys::*;
 
 /// The device of memory that no device knows.
 const NO_DEVICE: c_int = -2;

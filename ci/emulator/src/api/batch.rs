@@ -13,12 +13,7 @@ use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Allocations, Array};
 use crate::stream::{Copy, StreamId, Volume, Work, submit, submit_past_fill};
-use crate::sys::{
-    cudaErrorInvalidValue, cudaErrorStreamCaptureUnsupported, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand,
-    cudaMemcpyAttributes, cudaMemcpyDefault, cudaMemcpyFlagPreferOverlapWithCompute,
-    cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrder,
-    cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
-};
+use crate::sys::*;
 
 /// A list that a program gives: `length` elements.
 ///

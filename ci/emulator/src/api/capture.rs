@@ -8,12 +8,7 @@ use super::graph::{destroy, graph, handles};
 use super::{Call, Out, api};
 use crate::error::Answer;
 use crate::graph::capture::Id;
-use crate::sys::{
-    cudaErrorIllegalState, cudaErrorInvalidValue, cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t,
-    cudaStream_t, cudaStreamAddCaptureDependencies, cudaStreamCaptureMode, cudaStreamCaptureStatus,
-    cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated, cudaStreamCaptureStatusNone,
-    cudaStreamSetCaptureDependencies,
-};
+use crate::sys::*;
 use crate::thread;
 
 /// Checks that edges are plain ones: the other kinds are for kernels that wait for parts of each other.

@@ -10,11 +10,7 @@ use crate::graph::NodeOp;
 use crate::graph::conditional::{Conditional, Test};
 use crate::machine::Guard;
 use crate::stream::condition;
-use crate::sys::{
-    cudaConditionalNodeParams, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaGraph_t,
-    cudaGraphCondAssignDefault, cudaGraphCondTypeIf, cudaGraphCondTypeSwitch, cudaGraphCondTypeWhile,
-    cudaGraphConditionalHandle,
-};
+use crate::sys::*;
 
 /// More bodies than this count as more than there is memory for. CUDA's headers name no limit.
 const MOST_BODIES: c_uint = 1 << 20;

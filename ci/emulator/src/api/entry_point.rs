@@ -7,10 +7,7 @@ use core::ffi::{CStr, c_char, c_uint, c_ulonglong, c_void};
 use super::tensor_map::{self, SINCE};
 use super::{Call, Out, api, follows_null};
 use crate::error::Answer;
-use crate::sys::{
-    CUDART_VERSION, cudaDriverEntryPointQueryResult, cudaDriverEntryPointSuccess,
-    cudaDriverEntryPointSymbolNotFound, cudaDriverEntryPointVersionNotSufficent, cudaErrorInvalidValue,
-};
+use crate::sys::*;
 
 fn find(
     call: &Call,

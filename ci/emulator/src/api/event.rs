@@ -10,11 +10,7 @@ use crate::fidelity::{self, Limit};
 use crate::graph::NodeOp;
 use crate::machine;
 use crate::stream::{Record, Work, nudge, submit, synchronize};
-use crate::sys::{
-    cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
-    cudaEvent_t, cudaEventBlockingSync, cudaEventDisableTiming, cudaEventInterprocess,
-    cudaEventRecordExternal, cudaStream_t,
-};
+use crate::sys::*;
 
 /// The interval between two looks at an event that another process may complete.
 const LOOK: Duration = Duration::from_millis(1);

@@ -10,10 +10,7 @@ use crate::device::attribute;
 use crate::error::Answer;
 use crate::machine::{Guard, Machine};
 use crate::stream::{OperationId, Record, StreamId, Work, submit, synchronize};
-use crate::sys::{
-    cudaDevAttrMultiProcessorCount, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaEvent_t,
-    cudaStream_t, cudaStreamNonBlocking,
-};
+use crate::sys::*;
 
 /// `cudaDevResourceTypeSm`.
 const SM: c_uint = 1;

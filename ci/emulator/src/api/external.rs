@@ -14,17 +14,7 @@ use crate::external::{ExternalMemory, Semaphore, SemaphoreWork};
 use crate::graph::NodeOp;
 use crate::machine::Machine;
 use crate::stream::{SharedCounters, Work, submit};
-use crate::sys::{
-    cudaError_t, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed, cudaErrorNotSupported,
-    cudaErrorUnknown, cudaExternalMemory_t, cudaExternalMemoryBufferDesc, cudaExternalMemoryHandleDesc,
-    cudaExternalMemoryHandleTypeNvSciBuf, cudaExternalMemoryHandleTypeOpaqueFd,
-    cudaExternalMemoryHandleTypeOpaqueWin32, cudaExternalMemoryMipmappedArrayDesc, cudaExternalSemaphore_t,
-    cudaExternalSemaphoreHandleDesc, cudaExternalSemaphoreHandleTypeOpaqueFd,
-    cudaExternalSemaphoreHandleTypeOpaqueWin32, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd,
-    cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32, cudaExternalSemaphoreSignalNodeParams,
-    cudaExternalSemaphoreSignalParams, cudaExternalSemaphoreWaitNodeParams, cudaExternalSemaphoreWaitParams,
-    cudaMipmappedArray_t, cudaStream_t,
-};
+use crate::sys::*;
 
 /// The value of a semaphore in the parameters of a call.
 trait FenceValue {

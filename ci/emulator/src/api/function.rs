@@ -13,14 +13,7 @@ use crate::profile::profile;
 use crate::shape::{
     self, MOST_BLOCKS, PORTABLE, function_attributes, most_dynamic, most_shared, processor, small,
 };
-use crate::sys::{
-    cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
-    cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
-    cudaFuncAttributeNonPortableClusterSizeAllowed, cudaFuncAttributePreferredSharedMemoryCarveout,
-    cudaFuncAttributeRequiredClusterDepth, cudaFuncAttributeRequiredClusterHeight,
-    cudaFuncAttributeRequiredClusterWidth, cudaFuncAttributes, cudaFuncCache, cudaFunction_t, cudaKernel_t,
-    cudaLaunchConfig_t,
-};
+use crate::sys::*;
 
 /// The axes of the clusters that a kernel requires.
 const AXES: [cudaFuncAttribute; 3] = [

@@ -9,12 +9,7 @@ use crate::error::Answer;
 use crate::graph::{NodeOp, kind, number, release};
 use crate::machine::Guard;
 use crate::stream::{HostCall, condition};
-use crate::sys::{
-    CUgraph_st, CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorLossyQuery,
-    cudaErrorNotSupported, cudaErrorOperatingSystem, cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t,
-    cudaGraphNodeType, cudaGraphUserObjectMove, cudaHostFn_t, cudaUserObject_t,
-    cudaUserObjectNoDestructorSync,
-};
+use crate::sys::*;
 use crate::thread;
 
 pub(super) fn node(handle: usize) -> cudaGraphNode_t {

@@ -13,20 +13,7 @@ use crate::finding::{Finding, Subject};
 use crate::graph::{Exec, Graph, Mismatch, NodeOp, kind, launch, number, release};
 use crate::machine::Guard;
 use crate::stream::condition;
-use crate::sys::{
-    CUgraphExec_st, cudaErrorGraphExecUpdateFailure, cudaErrorInvalidValue, cudaErrorNotSupported,
-    cudaErrorStreamCaptureUnsupported, cudaEvent_t, cudaExternalSemaphoreSignalNodeParams,
-    cudaExternalSemaphoreWaitNodeParams, cudaGraph_t, cudaGraphExec_t,
-    cudaGraphExecUpdateErrorAttributesChanged, cudaGraphExecUpdateErrorNodeTypeChanged,
-    cudaGraphExecUpdateErrorParametersChanged, cudaGraphExecUpdateErrorTopologyChanged,
-    cudaGraphExecUpdateResultInfo, cudaGraphExecUpdateSuccess, cudaGraphInstantiateError,
-    cudaGraphInstantiateFlagAutoFreeOnLaunch, cudaGraphInstantiateFlagDeviceLaunch,
-    cudaGraphInstantiateFlagUpload, cudaGraphInstantiateFlagUseNodePriority,
-    cudaGraphInstantiateInvalidStructure, cudaGraphInstantiateNodeOperationNotSupported,
-    cudaGraphInstantiateParams, cudaGraphInstantiateSuccess, cudaGraphNode_t, cudaGraphNodeParams,
-    cudaHostNodeParams, cudaKernelNodeParams, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
-    cudaStream_t,
-};
+use crate::sys::*;
 
 /// The flags of an instantiation.
 const KNOWN: c_uint = cudaGraphInstantiateFlagAutoFreeOnLaunch.0

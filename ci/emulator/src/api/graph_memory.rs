@@ -5,10 +5,7 @@ use core::ffi::{c_int, c_void};
 
 use super::{api, ordinal};
 use crate::graph::GraphMemory;
-use crate::sys::{
-    cudaErrorInvalidValue, cudaGraphMemAttrReservedMemCurrent, cudaGraphMemAttrReservedMemHigh,
-    cudaGraphMemAttrUsedMemCurrent, cudaGraphMemAttrUsedMemHigh, cudaGraphMemAttributeType,
-};
+use crate::sys::*;
 
 api! {
     /// How much is used or reserved, now or at most.

@@ -14,16 +14,7 @@ use crate::graph::{NodeOp, kind};
 use crate::machine::Guard;
 use crate::memory::Kind;
 use crate::stream::condition;
-use crate::sys::{
-    CUevent_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t,
-    cudaExternalSemaphoreSignalNodeParams, cudaExternalSemaphoreWaitNodeParams, cudaGraph_t,
-    cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeParams, cudaGraphNodeTypeConditional,
-    cudaGraphNodeTypeCount, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph,
-    cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset,
-    cudaGraphNodeTypeWaitEvent, cudaHostNodeParams, cudaKernelNodeParams, cudaLaunchAttributeID,
-    cudaLaunchAttributeValue, cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemHandleTypeNone,
-    cudaMemLocationTypeDevice, cudaMemLocationTypeHost, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
-};
+use crate::sys::*;
 
 /// Where a new node goes.
 #[derive(Clone, Copy)]

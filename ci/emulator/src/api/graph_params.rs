@@ -14,13 +14,7 @@ use crate::machine::Guard;
 use crate::memory::Allocations;
 use crate::shape::LaunchShape;
 use crate::stream::{End, Fill, HostCall, Memory, Volume};
-use crate::sys::{
-    cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t, cudaExtent, cudaHostNodeParams,
-    cudaKernelNodeParams, cudaLaunchAttributeClusterDimension, cudaLaunchAttributeCooperative,
-    cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemcpy3DParms, cudaMemcpyDeviceToDevice,
-    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind, cudaMemsetParams,
-    cudaPitchedPtr, cudaPos, dim3,
-};
+use crate::sys::*;
 
 pub(super) fn kernel(
     machine: &mut Guard,

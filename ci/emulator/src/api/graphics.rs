@@ -5,10 +5,7 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use super::{Call, Out, api};
 use crate::error::Answer;
-use crate::sys::{
-    cudaArray_t, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaGraphicsResource_t,
-    cudaMipmappedArray_t, cudaStream_t,
-};
+use crate::sys::*;
 
 /// Looks at a list of resources.
 fn list(call: &Call, count: c_int, list: *mut cudaGraphicsResource_t, stream: cudaStream_t) -> Answer {

@@ -15,13 +15,7 @@ use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
 use crate::shape::LaunchShape;
 use crate::stream::{StreamId, submit_task};
-use crate::sys::{
-    cudaError_t, cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue,
-    cudaErrorMissingConfiguration, cudaKernel_t, cudaLaunchAttributeClusterDimension,
-    cudaLaunchAttributeCooperative, cudaLaunchAttributeMemSyncDomain,
-    cudaLaunchAttributePreferredSharedMemoryCarveout, cudaLaunchAttributeProgrammaticEvent,
-    cudaLaunchConfig_t, cudaLaunchMemSyncDomainRemote, cudaStream_t, cudaSuccess, dim3,
-};
+use crate::sys::*;
 use crate::{thread, unread};
 
 /// The values between the angle brackets of a launch.

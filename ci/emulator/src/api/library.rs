@@ -15,12 +15,7 @@ use crate::module::library::{CodeImage, Damage, read};
 use crate::module::load::load;
 use crate::module::registry::registry;
 use crate::ptx::Module;
-use crate::sys::{
-    cudaErrorFileNotFound, cudaErrorIllegalState, cudaErrorInvalidKernelImage,
-    cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorSymbolNotFound, cudaJitErrorLogBuffer,
-    cudaJitErrorLogBufferSizeBytes, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, cudaJitLogVerbose,
-    cudaJitOption, cudaJitOverrideDirectiveValues, cudaKernel_t, cudaLibrary_t, cudaLibraryOption,
-};
+use crate::sys::*;
 
 /// The options of the compiler that have an effect here.
 struct Jit {

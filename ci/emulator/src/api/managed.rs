@@ -9,18 +9,7 @@ use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Advice, Found, HOST, Kind, Location, NOWHERE};
 use crate::stream::{Work, submit};
-use crate::sys::{
-    cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaMemAdviseSetAccessedBy,
-    cudaMemAdviseSetPreferredLocation, cudaMemAdviseSetReadMostly, cudaMemAdviseUnsetAccessedBy,
-    cudaMemAdviseUnsetPreferredLocation, cudaMemAdviseUnsetReadMostly, cudaMemAttachGlobal,
-    cudaMemAttachHost, cudaMemAttachSingle, cudaMemLocation, cudaMemLocationTypeDevice,
-    cudaMemLocationTypeHost, cudaMemLocationTypeHostNuma, cudaMemLocationTypeHostNumaCurrent,
-    cudaMemLocationTypeInvalid, cudaMemRangeAttribute, cudaMemRangeAttributeAccessedBy,
-    cudaMemRangeAttributeLastPrefetchLocation, cudaMemRangeAttributeLastPrefetchLocationId,
-    cudaMemRangeAttributeLastPrefetchLocationType, cudaMemRangeAttributePreferredLocation,
-    cudaMemRangeAttributePreferredLocationId, cudaMemRangeAttributePreferredLocationType,
-    cudaMemRangeAttributeReadMostly, cudaMemoryAdvise, cudaStream_t,
-};
+use crate::sys::*;
 
 /// Finds that a range is managed memory.
 pub(super) fn managed(machine: &Guard, memory: *const c_void, size: usize) -> Answer<(u64, u64)> {

@@ -11,11 +11,7 @@ use crate::error::Answer;
 use crate::machine::Machine;
 use crate::memory::{Allocations, Array};
 use crate::stream::{Volume, Work, submit_everywhere};
-use crate::sys::{
-    cudaArray_t, cudaErrorInvalidPitchValue, cudaErrorInvalidValue, cudaExtent, cudaMemcpy3DParms,
-    cudaMemcpy3DPeerParms, cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost,
-    cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind, cudaPitchedPtr, cudaPos, cudaStream_t,
-};
+use crate::sys::*;
 
 fn request(dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) -> Request {
     let (to, from) = (Side::row(address(dst)), Side::row(address(src)));

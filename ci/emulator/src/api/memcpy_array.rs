@@ -14,11 +14,7 @@ use crate::error::Answer;
 use crate::finding::Finding;
 use crate::memory::{Allocations, Array};
 use crate::stream::Volume;
-use crate::sys::{
-    cudaArray_const_t, cudaArray_t, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPitchValue,
-    cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
-    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyKind, cudaStream_t,
-};
+use crate::sys::*;
 
 const NULL: cudaStream_t = core::ptr::null_mut();
 

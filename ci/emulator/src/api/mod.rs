@@ -68,10 +68,7 @@ use crate::graph::capture::{self as captures, Rule};
 use crate::leaks;
 use crate::machine::{self, Guard, Machine};
 use crate::stream::StreamId;
-use crate::sys::{
-    cudaError_t, cudaErrorCudartUnloading, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorNoDevice,
-    cudaErrorNotPermitted, cudaErrorNotReady, cudaErrorUnknown, cudaStream_t, cudaSuccess,
-};
+use crate::sys::*;
 use crate::thread;
 
 /// The place for a value that a program wants written; `None` if the pointer is null.
@@ -221,12 +218,7 @@ macro_rules! api {
         const _: () = {
             #[allow(clippy::too_many_arguments, reason = "the arguments are C's")]
             fn body($call: &$crate::api::Call $(, $arg: $ty)*) -> $crate::error::Answer $body
-            $(#[$meta])*
-            #[unsafe(no_mangle)]
-            extern "C" fn $name($($arg: $ty),*) -> $crate::sys::cudaError_t {
-                let called = $crate::api::Call { name: stringify!($name), per_thread: false };
-                $crate::api::enter(called, $crate::api::rule!($rule), |call| body(call $(, $arg)*))
-            }
+            $crate::api::export! { $(#[$meta])* $rule $name false body ($($arg: $ty),*) }
         };
         $crate::api::api! { $($rest)* }
     };
@@ -235,23 +227,29 @@ macro_rules! api {
         const _: () = {
             #[allow(clippy::too_many_arguments, reason = "the arguments are C's")]
             fn body($call: &$crate::api::Call $(, $arg: $ty)*) -> $crate::error::Answer $body
-            $(#[$meta])*
-            #[unsafe(no_mangle)]
-            extern "C" fn $name($($arg: $ty),*) -> $crate::sys::cudaError_t {
-                let called = $crate::api::Call { name: stringify!($name), per_thread: false };
-                $crate::api::enter(called, $crate::api::rule!($rule), |call| body(call $(, $arg)*))
-            }
-            /// The same with the calling thread's own default stream.
-            #[unsafe(no_mangle)]
-            extern "C" fn $own($($arg: $ty),*) -> $crate::sys::cudaError_t {
-                let called = $crate::api::Call { name: stringify!($own), per_thread: true };
-                $crate::api::enter(called, $crate::api::rule!($rule), |call| body(call $(, $arg)*))
+            $crate::api::export! { $(#[$meta])* $rule $name false body ($($arg: $ty),*) }
+            $crate::api::export! {
+                /// The same with the calling thread's own default stream.
+                $rule $own true body ($($arg: $ty),*)
             }
         };
         $crate::api::api! { $($rest)* }
     };
 }
 pub(crate) use api;
+
+/// Exports one name of a function.
+macro_rules! export {
+    ($(#[$meta:meta])* $rule:ident $name:ident $per_thread:literal $body:ident ($($arg:ident : $ty:ty),*)) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($arg: $ty),*) -> $crate::sys::cudaError_t {
+            let called = $crate::api::Call { name: stringify!($name), per_thread: $per_thread };
+            $crate::api::enter(called, $crate::api::rule!($rule), |call| $body(call $(, $arg)*))
+        }
+    };
+}
+pub(crate) use export;
 
 /// The rule that the word of a function stands for.
 macro_rules! rule {

@@ -8,10 +8,7 @@ use super::{Call, Out, address, api, ordinal, put, wide};
 use crate::error::Answer;
 use crate::profile::{Link, profile};
 use crate::stream::{Volume, Work, submit, submit_everywhere};
-use crate::sys::{
-    cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorPeerAccessAlreadyEnabled,
-    cudaErrorPeerAccessNotEnabled, cudaErrorPeerAccessUnsupported, cudaMemcpyDeviceToDevice, cudaStream_t,
-};
+use crate::sys::*;
 
 fn request(dst: *mut c_void, src: *const c_void, count: usize) -> Request {
     let (to, from) = (Side::row(address(dst)), Side::row(address(src)));

@@ -8,10 +8,7 @@ use crate::error::Answer;
 use crate::memory::Kind;
 use crate::page::mappings;
 use crate::stream::before_free;
-use crate::sys::{
-    cudaErrorInvalidValue, cudaHostAllocMapped, cudaHostAllocPortable, cudaHostAllocWriteCombined,
-    cudaHostRegisterIoMemory, cudaHostRegisterMapped, cudaHostRegisterPortable, cudaHostRegisterReadOnly,
-};
+use crate::sys::*;
 
 const ALLOC_FLAGS: c_uint = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
 const REGISTER_FLAGS: c_uint =

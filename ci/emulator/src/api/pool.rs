@@ -13,10 +13,7 @@ use crate::graph::NodeOp;
 use crate::machine::Guard;
 use crate::memory::{Kind, PoolKey};
 use crate::stream::{StreamId, Work, submit, submit_aside};
-use crate::sys::{
-    cudaErrorInvalidValue, cudaErrorNotSupported, cudaHostAllocMapped, cudaMemAllocationTypePinned,
-    cudaMemPool_t, cudaStream_t,
-};
+use crate::sys::*;
 
 /// How an allocation comes after the end of another one that is still to be freed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

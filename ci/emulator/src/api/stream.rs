@@ -8,16 +8,7 @@ use super::{Call, Out, api, follows_null, put};
 use crate::error::Answer;
 use crate::graph::NodeOp;
 use crate::stream::{StreamId, Work, nudge, submit, synchronize};
-use crate::sys::{
-    cudaAccessPropertyPersisting, cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeMemSyncDomain,
-    cudaLaunchAttributeMemSyncDomainMap, cudaLaunchMemSyncDomainRemote,
-};
-use crate::sys::{
-    cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
-    cudaEvent_t, cudaEventWaitExternal, cudaLaunchAttributeID, cudaLaunchAttributePriority,
-    cudaLaunchAttributeSynchronizationPolicy, cudaLaunchAttributeValue, cudaStream_t, cudaStreamNonBlocking,
-    cudaSyncPolicyAuto, cudaSyncPolicyBlockingSync, cudaSynchronizationPolicy,
-};
+use crate::sys::*;
 
 /// The priorities of streams, from the least to the greatest.
 pub(super) const LEAST: c_int = 0;

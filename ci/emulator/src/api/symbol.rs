@@ -22,11 +22,7 @@ use crate::module::load::load;
 use crate::module::registry::{RegisteredVariable, Registry, registry};
 use crate::ptx::ast::Space;
 use crate::stream::{Copy, End, Memory, StreamId, Volume, Work, submit};
-use crate::sys::{
-    cudaErrorInvalidMemcpyDirection, cudaErrorInvalidSymbol, cudaErrorInvalidValue, cudaErrorSymbolNotFound,
-    cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
-    cudaMemcpyKind, cudaStream_t,
-};
+use crate::sys::*;
 
 /// A variable on a device.
 #[derive(Clone, Copy, Debug)]

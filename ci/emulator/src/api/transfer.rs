@@ -24,10 +24,7 @@ use crate::page::host_memory;
 use crate::stream::{
     Copy, End, Memory, StreamId, Volume, Work, access, submit, submit_everywhere, synchronize, taken_early,
 };
-use crate::sys::{
-    cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
-    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
-};
+use crate::sys::*;
 
 /// The largest pitch that device memory may have in a copy.
 pub(crate) const LARGEST_PITCH: u64 = 0x7fff_ffff;

@@ -3,11 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::attribute;
-use crate::sys::{
-    cudaDevAttrMaxPersistingL2CacheSize, cudaLimit, cudaLimitDevRuntimePendingLaunchCount,
-    cudaLimitDevRuntimeSyncDepth, cudaLimitMaxL2FetchGranularity, cudaLimitPersistingL2CacheSize,
-    cudaLimitPrintfFifoSize, cudaLimitStackSize,
-};
+use crate::sys::*;
 
 /// The limits of one device, in bytes or counts as CUDA has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -161,7 +161,7 @@ impl Warp {
         // Memory may have come or gone.
         cx.caches.fill(Cached::EMPTY);
         for (at, byte) in (first..).zip(output) {
-            let place = self.reach(cx, BYTES, at, 1, lane, Verb::Write)?;
+            let place = self.reach(cx, BYTES, at, (1, 1), lane, Verb::Write)?;
             write(place, Element::U8, byte.into());
         }
         Ok(result)

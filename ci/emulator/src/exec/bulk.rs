@@ -135,7 +135,7 @@ impl Warp {
         (address, dimensions): (u64, u8),
         lane: usize,
     ) -> Result<Box<(TensorMap, [i32; RANK])>> {
-        let at = self.reach_span(cx, access, address, (BYTES as u64, 64), lane, Verb::Read)?;
+        let at = self.reach(cx, access, address, (BYTES as u64, 64), lane, Verb::Read)?;
         let mut bytes = [0; BYTES];
         for (n, byte) in bytes.iter_mut().enumerate() {
             *byte = super::bytes::read8(at.wrapping_add(n));
@@ -245,8 +245,8 @@ impl Warp {
         let verb = if reduce.is_some() { Verb::Change } else { Verb::Write };
         match (copy.to, copy.from, &bulk.tensor) {
             (BulkSide::Bytes(a), BulkSide::Bytes(b), _) => {
-                let source = self.reach_span(cx, b, from, (bytes, PIECE), lane, Verb::Read)?;
-                let target = self.reach_span(cx, a, to, (bytes, PIECE), lane, verb)?;
+                let source = self.reach(cx, b, from, (bytes, PIECE), lane, Verb::Read)?;
+                let target = self.reach(cx, a, to, (bytes, PIECE), lane, verb)?;
                 let size = ty(None).map_or(8, |ty| u64::from(ty.size()));
                 let each = Move { element: element(size), reduce };
                 for at in (0..bytes).step_by(usize::try_from(size).unwrap_or(8)) {
@@ -256,7 +256,7 @@ impl Warp {
             (BulkSide::Bytes(a), BulkSide::Tensor(b, _), Some(tensor)) => {
                 let (map, at) = &**tensor;
                 let all = (map.pitch() * map.rows(), BOX);
-                let target = self.reach_span(cx, a, to, all, lane, Verb::Write)?;
+                let target = self.reach(cx, a, to, all, lane, Verb::Write)?;
                 self.each_row(cx, global(b), (map, *at), to, lane, Verb::Read, |place, source| {
                     let target = offset(target, place - to);
                     let size = map.size().unwrap_or(1);
@@ -267,7 +267,7 @@ impl Warp {
             (BulkSide::Tensor(a, _), BulkSide::Bytes(b), Some(tensor)) => {
                 let (map, at) = &**tensor;
                 let all = (map.pitch() * map.rows(), BOX);
-                let source = self.reach_span(cx, b, from, all, lane, Verb::Read)?;
+                let source = self.reach(cx, b, from, all, lane, Verb::Read)?;
                 let each = Move { element: element(map.size().unwrap_or(1)), reduce };
                 self.each_row(cx, global(a), (map, *at), from, lane, verb, |place, target| {
                     if let Some(target) = target {
@@ -300,7 +300,7 @@ impl Warp {
                 None => (0, 0, core::ptr::null_mut()),
                 Some((address, before, within)) => {
                     let bytes = (within * size, size);
-                    (before, within, self.reach_span(cx, access, address, bytes, lane, verb)?)
+                    (before, within, self.reach(cx, access, address, bytes, lane, verb)?)
                 }
             };
             for number in 0..u64::from(map.boxes[0]) {

@@ -67,7 +67,7 @@ impl Warp {
                 self.order(cx, |order, block, warp| order.warp_meets(block, warp, group.mask));
                 return Flow::Next;
             }
-            if !self.meet(group, members) {
+            if !self.reconverge(group, members) {
                 return Flow::Leave;
             }
         }
@@ -92,7 +92,7 @@ impl Warp {
 
     /// Takes along the lanes that came here before. If members of the mask are still missing, sets the group
     /// aside and returns false.
-    pub(super) fn meet(&mut self, group: &mut Group, members: u32) -> bool {
+    pub(super) fn reconverge(&mut self, group: &mut Group, members: u32) -> bool {
         let (pc, depth) = (group.pc, group.depth);
         self.groups.retain(|g| {
             let same = g.wait == Wait::Lanes(members) && g.pc == pc && g.depth == depth;

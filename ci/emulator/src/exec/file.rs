@@ -7,7 +7,6 @@
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::needless_range_loop,
     reason = "registers hold bits; reading them at a narrower type truncates by definition, \
               and lanes index several rows at once"
 )]
@@ -107,6 +106,20 @@ impl File {
         let p = &mut self.preds[slot as usize];
         *p = (*p & !mask) | (bits & mask);
     }
+
+    /// A lane's register of 64 bits, or of 32.
+    pub(super) fn bits(&self, slot: Slot, wide: bool, lane: usize) -> u64 {
+        if wide { u64::row(self, slot)[lane] } else { u32::row(self, slot)[lane].into() }
+    }
+
+    /// Sets a lane's register of 64 bits, or the low bits of one of 32.
+    pub(super) fn set_bits(&mut self, slot: Slot, wide: bool, lane: usize, bits: u64) {
+        if wide {
+            u64::row_mut(self, slot)[lane] = bits;
+        } else {
+            u32::row_mut(self, slot)[lane] = low(bits);
+        }
+    }
 }
 
 /// The lanes of a mask.
@@ -167,43 +180,30 @@ pub trait Word: Copy + Default + BitAnd<Output = Self> + BitOr<Output = Self> + 
     }
 }
 
-impl Word for u32 {
-    #[inline(always)]
-    fn row(file: &File, slot: Slot) -> &[Self; LANES] {
-        if slot & CONSTANT == 0 {
-            &file.words[slot as usize]
-        } else {
-            &file.constants.words[(slot & !CONSTANT) as usize]
+macro_rules! word {
+    ($ty:ty, $rows:ident) => {
+        impl Word for $ty {
+            #[inline(always)]
+            fn row(file: &File, slot: Slot) -> &[Self; LANES] {
+                if slot & CONSTANT == 0 {
+                    &file.$rows[slot as usize]
+                } else {
+                    &file.constants.$rows[(slot & !CONSTANT) as usize]
+                }
+            }
+            #[inline(always)]
+            fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
+                &mut file.$rows[slot as usize]
+            }
+            #[inline(always)]
+            fn all(bit: bool) -> Self {
+                Self::from(bit).wrapping_neg()
+            }
         }
-    }
-    #[inline(always)]
-    fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
-        &mut file.words[slot as usize]
-    }
-    #[inline(always)]
-    fn all(bit: bool) -> Self {
-        Self::from(bit).wrapping_neg()
-    }
+    };
 }
-
-impl Word for u64 {
-    #[inline(always)]
-    fn row(file: &File, slot: Slot) -> &[Self; LANES] {
-        if slot & CONSTANT == 0 {
-            &file.wides[slot as usize]
-        } else {
-            &file.constants.wides[(slot & !CONSTANT) as usize]
-        }
-    }
-    #[inline(always)]
-    fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
-        &mut file.wides[slot as usize]
-    }
-    #[inline(always)]
-    fn all(bit: bool) -> Self {
-        Self::from(bit).wrapping_neg()
-    }
-}
+word!(u32, words);
+word!(u64, wides);
 
 /// A type that registers hold.
 pub trait Value: Copy {
@@ -372,10 +372,7 @@ pub fn compare<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A)
 #[inline(always)]
 pub fn test<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> bool) {
     let a = A::Word::row(file, s[1]);
-    let mut bits = 0;
-    for lane in 0..LANES {
-        bits |= u32::from(f(A::of(a[lane]))) << lane;
-    }
+    let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(f(A::of(a[lane]))) << lane);
     file.set_pred(s[0], bits, mask);
 }
 

@@ -368,15 +368,10 @@ impl Warp {
             }
             let within = (1 << RANK) - 1;
             let rank = u64::from(rank + 1) << RANK;
-            if wide {
-                // The bits above the window mark the address as a generic one.
-                let window = !((1 << 56) - 1);
-                let a = u64::row(&self.file, ins.s[1])[lane];
-                u64::row_mut(&mut self.file, ins.s[0])[lane] = a & (window | within) | rank;
-            } else {
-                let a = u64::from(u32::row(&self.file, ins.s[1])[lane]);
-                u32::row_mut(&mut self.file, ins.s[0])[lane] = low(a & within | rank);
-            }
+            // The bits above the window mark an address of 64 bits as a generic one.
+            let window = !((1 << 56) - 1);
+            let a = self.file.bits(ins.s[1], wide, lane);
+            self.file.set_bits(ins.s[0], wide, lane, a & (window | within) | rank);
         }
         Ok(())
     }
@@ -384,11 +379,7 @@ impl Warp {
     /// `getctarank`: the rank of the block that an address of shared memory is of.
     pub(super) fn rank_of(&mut self, cx: &Context<'_>, ins: &Ins, wide: bool, mask: u32) {
         for lane in lanes(mask) {
-            let a = if wide {
-                u64::row(&self.file, ins.s[1])[lane] & ((1 << 56) - 1)
-            } else {
-                u64::from(u32::row(&self.file, ins.s[1])[lane])
-            };
+            let a = self.file.bits(ins.s[1], wide, lane) & ((1 << 56) - 1);
             let rank = parts(a).1.map_or(cx.rank, low);
             u32::row_mut(&mut self.file, ins.s[0])[lane] = rank;
         }

@@ -183,7 +183,7 @@ impl Kernel {
     fn run(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool> {
         self.prepare(env)?;
         if self.spreads(env) {
-            return self.spread(env, budget);
+            return self.run_parallel(env, budget);
         }
         let mut left = budget.max(1);
         while left > 0 {
@@ -276,7 +276,7 @@ impl Kernel {
     }
 
     /// Runs blocks on several processors.
-    fn spread(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool> {
+    fn run_parallel(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool> {
         let mut clusters = std::mem::take(&mut self.clusters);
         let started = self.resident.drain(..).filter_map(|block| {
             let at = clusters.iter().position(|it| it.number == block.cluster)?;

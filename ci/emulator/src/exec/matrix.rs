@@ -25,6 +25,9 @@ use crate::fidelity::{self, Limit};
 /// Bytes of a row of the small matrices of `ldmatrix`.
 const ROW: u64 = 16;
 
+/// An access to rows of such matrices: how many matrices, and what is beside each other in memory.
+type Rows = (Access, u8, Order);
+
 impl Tile {
     /// Elements of each lane.
     fn elements(self) -> usize {
@@ -35,7 +38,7 @@ impl Tile {
     pub(super) fn is_whole(self) -> bool {
         let (all, held) = (self.rows * self.columns, self.elements() * LANES);
         all > 0
-            && match self.spread {
+            && match self.layout {
                 // The powers of two are counted on below.
                 FragmentLayout::Fragment => {
                     held >= all && all.is_power_of_two() && self.columns.is_power_of_two()
@@ -51,7 +54,7 @@ impl Tile {
         let (group, within) = (lane / 4, lane % 4);
         // Registers alternate in the rows, eight apart; then they go on in the columns.
         let turns = self.rows / 8;
-        match self.spread {
+        match self.layout {
             FragmentLayout::Left => {
                 (group + 8 * (register % turns), within * per + part + register / turns * 4 * per)
             }
@@ -171,7 +174,7 @@ impl Multiply {
 }
 
 impl Warp {
-    /// Lays registers on the table, from a place on.
+    /// Packs registers into the table, from a place on.
     pub(super) fn pack_fragment(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
         let used = s.iter().take_while(|slot| **slot != NONE);
         for (at, &slot) in (usize::from(first)..).zip(used) {
@@ -206,15 +209,13 @@ impl Warp {
         mask: u32,
     ) -> Result<Flow> {
         self.split(group, mask);
-        if !self.meet(group, FULL) {
+        if !self.reconverge(group, FULL) {
             return Ok(Flow::Leave);
         }
         let live = group.mask;
         match *matrix {
-            Matrix::LoadRows(access, count, order) => self.load_rows(cx, access, count, order, s, live)?,
-            Matrix::StoreRows(access, count, order) => {
-                self.store_rows(cx, access, count, order, s, live)?;
-            }
+            Matrix::LoadRows(a, count, order) => self.load_rows(cx, (a, count, order), s, live)?,
+            Matrix::StoreRows(a, count, order) => self.store_rows(cx, (a, count, order), s, live)?,
             Matrix::Transpose => {
                 let rows = self.table[0];
                 for lane in 0..LANES {
@@ -252,17 +253,8 @@ impl Warp {
         Ok(Flow::Next)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are the parts of one instruction")]
-    fn load_rows(
-        &mut self,
-        cx: &mut Context<'_>,
-        access: Access,
-        count: u8,
-        order: Order,
-        s: &Slots,
-        live: u32,
-    ) -> Result {
-        let addresses = self.addresses(access, s[4]);
+    fn load_rows(&mut self, cx: &mut Context<'_>, (a, count, order): Rows, s: &Slots, live: u32) -> Result {
+        let addresses = self.addresses(a, s[4]);
         let mut out = vec![[0; LANES]; usize::from(count)];
         for (number, register) in out.iter_mut().enumerate() {
             let mut rows = [0; LANES];
@@ -271,7 +263,7 @@ impl Warp {
                 if live >> lane & 1 == 0 {
                     continue;
                 }
-                let at = self.reach(cx, access, addresses[lane], ROW, lane, Verb::Read)?;
+                let at = self.reach(cx, a, addresses[lane], (ROW, ROW), lane, Verb::Read)?;
                 for word in 0..4 {
                     rows[words + word] = u64::from(super::bytes::read32(at.wrapping_add(word * 4)));
                 }
@@ -284,17 +276,8 @@ impl Warp {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "as above")]
-    fn store_rows(
-        &mut self,
-        cx: &mut Context<'_>,
-        access: Access,
-        count: u8,
-        order: Order,
-        s: &Slots,
-        live: u32,
-    ) -> Result {
-        let addresses = self.addresses(access, s[4]);
+    fn store_rows(&mut self, cx: &mut Context<'_>, (a, count, order): Rows, s: &Slots, live: u32) -> Result {
+        let addresses = self.addresses(a, s[4]);
         for number in 0..usize::from(count) {
             let rows = self.table[number];
             for row in 0..8 {
@@ -302,7 +285,7 @@ impl Warp {
                 if live >> lane & 1 == 0 {
                     continue;
                 }
-                let at = self.reach(cx, access, addresses[lane], ROW, lane, Verb::Write)?;
+                let at = self.reach(cx, a, addresses[lane], (ROW, ROW), lane, Verb::Write)?;
                 for column in 0..8 {
                     let element = match order {
                         Order::Rows => half_of(&rows, row, column),
@@ -352,7 +335,7 @@ impl Warp {
                 continue;
             }
             for lane in lanes(self.live) {
-                f(self.reach(cx, access, addresses[lane], size, lane, verb)?, lane, held);
+                f(self.reach(cx, access, addresses[lane], (size, size), lane, verb)?, lane, held);
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::fault::{Fault, Result};
 use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::{Verb, WINDOW};
-use super::program::{Access, Element, Meet, NONE, Until};
+use super::program::{Access, Element, MbarrierOp, NONE, Until};
 use super::warp::{Flow, Group, Warp};
 
 const COUNT: u64 = (1 << 20) - 1;
@@ -66,32 +66,32 @@ pub(super) fn pending(state: u64) -> u32 {
 }
 
 impl Warp {
-    pub(super) fn meet_in_memory(
+    pub(super) fn mbarrier(
         &mut self,
         cx: &mut Context<'_>,
-        (meet, access): (Meet, Access),
+        (op, access): (MbarrierOp, Access),
         s: &Slots,
         group: &mut Group,
         mask: u32,
     ) -> Result<Flow> {
         let addresses = self.addresses(access, s[4]);
-        if let Meet::ArriveAfterCopies { .. } = meet {
+        if let MbarrierOp::ArriveAfterCopies { .. } = op {
             self.make(cx, Until::All, mask)?;
         }
         let mut over = 0;
         let mut first = None;
         for lane in lanes(mask) {
-            let given = match meet {
+            let given = match op {
                 _ if s[1] == NONE => 1,
-                Meet::Test { by_parity: false, .. } => u64::row(&self.file, s[1])[lane],
+                MbarrierOp::Test { by_parity: false, .. } => u64::row(&self.file, s[1])[lane],
                 _ => u64::from(u32::row(&self.file, s[1])[lane]),
             };
-            let tests = matches!(meet, Meet::Test { .. });
+            let tests = matches!(op, MbarrierOp::Test { .. });
             let brings = tests && self.bulk_arrives(cx, access, addresses[lane], lane)?;
-            let at = self.reach(cx, access, addresses[lane], 8, lane, Verb::Change)?;
+            let at = self.reach(cx, access, addresses[lane], (8, 8), lane, Verb::Change)?;
             if !tests || brings {
                 self.order(cx, |order, block, warp| {
-                    if meet == Meet::Init {
+                    if op == MbarrierOp::Init {
                         order.begins(at.addr());
                     }
                     order.arrives_at(block, warp, 1 << lane, at.addr());
@@ -101,13 +101,10 @@ impl Warp {
                 let what = format!("the mbarrier at {:#x} {what}", addresses[lane]);
                 warp.fault(cx, Fault::LAUNCH_FAILURE, &what, lane)
             };
-            if meet == Meet::Init {
+            if op == MbarrierOp::Init {
                 if given == 0 || given > COUNT {
-                    return Err(wrong(
-                        self,
-                        cx,
-                        &format!("cannot wait for {given} arrivals: 1 to {COUNT} are possible"),
-                    ));
+                    let what = format!("cannot wait for {given} arrivals: 1 to {COUNT} are possible");
+                    return Err(wrong(self, cx, &what));
                 }
                 let state = State { pending: given, expected: given, bytes: 0, odd: false };
                 write(at, Element::U64, state.pack());
@@ -115,17 +112,17 @@ impl Warp {
             }
             let before = read64(at);
             let mut state = State::unpack(before);
-            if state.expected == 0 && meet != Meet::Invalidate && !matches!(meet, Meet::Test { .. }) {
+            if state.expected == 0 && op != MbarrierOp::Invalidate && !matches!(op, MbarrierOp::Test { .. }) {
                 return Err(wrong(self, cx, "was not begun by mbarrier.init, or is ended"));
             }
             let pending = state.pending;
             let mut fits = true;
-            match meet {
-                Meet::Init => {}
-                Meet::Invalidate => state = State::unpack(0),
-                Meet::Expect => state.bytes += given.cast_signed(),
-                Meet::Complete => state.bytes -= given.cast_signed(),
-                Meet::Arrive { expects, drops } => {
+            match op {
+                MbarrierOp::Init => {}
+                MbarrierOp::Invalidate => state = State::unpack(0),
+                MbarrierOp::Expect => state.bytes += given.cast_signed(),
+                MbarrierOp::Complete => state.bytes -= given.cast_signed(),
+                MbarrierOp::Arrive { expects, drops } => {
                     let count = if expects { 1 } else { given };
                     if expects {
                         state.bytes += given.cast_signed();
@@ -136,8 +133,8 @@ impl Warp {
                     fits = state.arrive(count);
                 }
                 // Where it was not counted, it is waited for and has arrived.
-                Meet::ArriveAfterCopies { counted } => fits = !counted || state.arrive(1),
-                Meet::Test { by_parity, .. } => {
+                MbarrierOp::ArriveAfterCopies { counted } => fits = !counted || state.arrive(1),
+                MbarrierOp::Test { by_parity, .. } => {
                     let odd = if by_parity { given & 1 != 0 } else { given >> 63 != 0 };
                     let is_over = state.odd != odd;
                     over |= u32::from(is_over) << lane;
@@ -165,7 +162,7 @@ impl Warp {
                 let what = format!("waits for {pending} more arrivals of this phase, and more come");
                 return Err(wrong(self, cx, &what));
             }
-            if meet != Meet::Invalidate && meet != Meet::Expect {
+            if op != MbarrierOp::Invalidate && op != MbarrierOp::Expect {
                 state.go_on();
             }
             write(at, Element::U64, state.pack());
@@ -178,7 +175,7 @@ impl Warp {
             }
         }
         group.pc += 1;
-        if let Meet::Test { waits, .. } = meet {
+        if let MbarrierOp::Test { waits, .. } = op {
             self.file.set_pred(s[0], over, mask);
             if waits && over != mask {
                 return Ok(self.let_others(group));
@@ -222,7 +219,7 @@ impl Warp {
         bytes: u64,
         lane: usize,
     ) -> Result {
-        let at = self.reach(cx, access, address, 8, lane, Verb::Change)?;
+        let at = self.reach(cx, access, address, (8, 8), lane, Verb::Change)?;
         let mut state = State::unpack(read64(at));
         state.bytes -= bytes.cast_signed();
         if state.bytes.unsigned_abs() > MOST_BYTES {

@@ -66,16 +66,23 @@ impl Warp {
             }
         }
         match (a.element, a.wide) {
-            (Element::U32 | Element::S32, false) => self.fetch(&near, a, s, mask, read32),
-            (Element::U64, true) => self.fetch(&near, a, s, mask, read64),
-            (element, false) => self.fetch(&near, a, s, mask, |p| low(read_extended(p, element))),
-            (element, true) => self.fetch(&near, a, s, mask, |p| read_extended(p, element)),
+            (Element::U32 | Element::S32, false) => self.load_near(&near, a, s, mask, read32),
+            (Element::U64, true) => self.load_near(&near, a, s, mask, read64),
+            (element, false) => self.load_near(&near, a, s, mask, |p| low(read_extended(p, element))),
+            (element, true) => self.load_near(&near, a, s, mask, |p| read_extended(p, element)),
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn fetch<W: Word>(&mut self, near: &Near, a: Access, s: &Slots, mask: u32, read: impl Fn(*mut u8) -> W) {
+    fn load_near<W: Word>(
+        &mut self,
+        near: &Near,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        read: impl Fn(*mut u8) -> W,
+    ) {
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             let read = |lane: usize| read(near.pointer(lane).wrapping_add(part * size));
@@ -105,11 +112,7 @@ impl Warp {
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             for lane in lanes(mask) {
                 let value = read_extended(at[lane].wrapping_add(part * size), a.element);
-                if a.wide {
-                    u64::row_mut(&mut self.file, slot)[lane] = value;
-                } else {
-                    u32::row_mut(&mut self.file, slot)[lane] = low(value);
-                }
+                self.file.set_bits(slot, a.wide, lane, value);
             }
         }
         Ok(())
@@ -136,16 +139,16 @@ impl Warp {
             }
         }
         match (a.element, a.wide) {
-            (Element::U32 | Element::S32, false) => self.spread(&near, a, s, mask, write32),
-            (Element::U64, true) => self.spread(&near, a, s, mask, write64),
-            (element, false) => self.spread(&near, a, s, mask, |p, v: u32| write(p, element, v.into())),
-            (element, true) => self.spread(&near, a, s, mask, |p, v| write(p, element, v)),
+            (Element::U32 | Element::S32, false) => self.store_near(&near, a, s, mask, write32),
+            (Element::U64, true) => self.store_near(&near, a, s, mask, write64),
+            (element, false) => self.store_near(&near, a, s, mask, |p, v: u32| write(p, element, v.into())),
+            (element, true) => self.store_near(&near, a, s, mask, |p, v| write(p, element, v)),
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn spread<W: Word>(&self, near: &Near, a: Access, s: &Slots, mask: u32, write: impl Fn(*mut u8, W)) {
+    fn store_near<W: Word>(&self, near: &Near, a: Access, s: &Slots, mask: u32, write: impl Fn(*mut u8, W)) {
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             let row = W::row(&self.file, slot);
@@ -163,9 +166,6 @@ impl Warp {
         cx.trace(a, AccessKind::Write, &at, mask);
         let size = a.element.size() as usize;
         let parts = || s[..usize::from(a.count)].iter().enumerate();
-        let value = |warp: &Self, slot: Slot, lane: usize| {
-            if a.wide { u64::row(&warp.file, slot)[lane] } else { u32::row(&warp.file, slot)[lane].into() }
-        };
         let addresses = cx.races.is_some().then(|| self.addresses(a, s[4]));
         if cx.races.is_some() {
             self.goes_on(cx, mask);
@@ -176,28 +176,21 @@ impl Warp {
             if let Some(addresses) = &addresses {
                 let bits = u64::MAX >> (64 - 8 * size);
                 let same = |(part, &slot): (usize, &Slot)| {
-                    read(at[lane].wrapping_add(part * size), a.element) == value(self, slot, lane) & bits
+                    read(at[lane].wrapping_add(part * size), a.element)
+                        == self.file.bits(slot, a.wide, lane) & bits
                 };
                 let changes_nothing = parts().all(same);
-                self.note(
-                    cx,
-                    a,
-                    AccessKind::Write,
-                    (addresses[lane], at[lane]),
-                    a.bytes(),
-                    lane,
-                    changes_nothing,
-                );
+                let place = (addresses[lane], at[lane]);
+                self.note(cx, a, AccessKind::Write, place, a.bytes(), lane, changes_nothing);
             }
             for (part, &slot) in parts() {
-                write(at[lane].wrapping_add(part * size), a.element, value(self, slot, lane));
+                write(at[lane].wrapping_add(part * size), a.element, self.file.bits(slot, a.wide, lane));
             }
         }
         Ok(())
     }
 
     /// `atom` and `red`: lane after lane.
-    #[expect(clippy::too_many_arguments, reason = "they are the parts of one instruction")]
     pub(super) fn atomic(
         &mut self,
         cx: &mut Context<'_>,
@@ -215,25 +208,16 @@ impl Warp {
         cx.trace(a, AccessKind::Strong, &at, mask);
         self.note_all(cx, a, AccessKind::Strong, s[4], &at, mask);
         for lane in lanes(mask) {
-            if a.wide {
-                let (b, c) = (u64::row(&self.file, s[1])[lane], u64::row(&self.file, s[2])[lane]);
-                let old = change(at[lane], a.element, b, c, modify);
-                if wants {
-                    u64::row_mut(&mut self.file, s[0])[lane] = old;
-                }
-            } else {
-                let (b, c) = (u32::row(&self.file, s[1])[lane], u32::row(&self.file, s[2])[lane]);
-                let old = change(at[lane], a.element, u64::from(b), u64::from(c), modify);
-                if wants {
-                    u32::row_mut(&mut self.file, s[0])[lane] = low(old);
-                }
+            let [b, c] = [s[1], s[2]].map(|slot| self.file.bits(slot, a.wide, lane));
+            let old = change(at[lane], a.element, b, c, modify);
+            if wants {
+                self.file.set_bits(s[0], a.wide, lane, old);
             }
         }
         Ok(())
     }
 
     /// Notes what the lanes of a mask touch, if the machine looks for races.
-    #[expect(clippy::too_many_arguments, reason = "they are the parts of one instruction")]
     fn note_all(
         &self,
         cx: &mut Context<'_>,
@@ -443,11 +427,9 @@ impl Warp {
             let value = extended(value, a.element);
             let slot = s[part as usize];
             if a.wide {
-                let row = u64::row_mut(&mut self.file, slot);
-                lanes(mask).for_each(|lane| row[lane] = value);
+                u64::set(&mut self.file, slot, mask, value);
             } else {
-                let row = u32::row_mut(&mut self.file, slot);
-                lanes(mask).for_each(|lane| row[lane] = low(value));
+                u32::set(&mut self.file, slot, mask, low(value));
             }
         }
         Ok(())
@@ -462,8 +444,7 @@ impl Warp {
     fn tell_unwritten_at(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize) {
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
             let what = format!("read of {bytes} bytes: {told}");
-            let thread = self.thread(lane);
-            let line = cx.fault(0, &what, thread).message;
+            let line = self.fault(cx, 0, &what, lane).message;
             cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
         }
     }
@@ -483,7 +464,7 @@ impl Warp {
         let mut at = [core::ptr::null_mut(); LANES];
         let addresses = self.addresses(a, s[4]);
         for lane in lanes(mask) {
-            at[lane] = self.pointer(cx, a, addresses[lane], a.bytes(), lane, verb)?;
+            at[lane] = self.span(cx, a, addresses[lane], (a.bytes(), a.bytes()), lane, verb)?;
         }
         Ok(at)
     }
@@ -551,24 +532,9 @@ impl Warp {
         addresses
     }
 
-    /// Checks one address and finds its bytes. With initcheck, reports reads of unwritten bytes and notes
-    /// writes.
-    #[expect(clippy::too_many_arguments, reason = "an error message tells all of them")]
+    /// Checks so many bytes with an alignment, and finds them. With initcheck, reports reads of unwritten
+    /// bytes and notes writes.
     pub(super) fn reach(
-        &mut self,
-        cx: &mut Context<'_>,
-        a: Access,
-        address: u64,
-        bytes: u64,
-        lane: usize,
-        verb: Verb,
-    ) -> Result<*mut u8> {
-        self.reach_span(cx, a, address, (bytes, bytes), lane, verb)
-    }
-
-    /// [`reach`](Self::reach) of so many bytes with an alignment.
-    #[expect(clippy::too_many_arguments, reason = "as above")]
-    pub(super) fn reach_span(
         &mut self,
         cx: &mut Context<'_>,
         a: Access,
@@ -589,7 +555,6 @@ impl Warp {
     }
 
     /// Tells the machine which bytes a lane touches, if it looks for races.
-    #[expect(clippy::too_many_arguments, reason = "as above")]
     fn trace_one(
         &self,
         cx: &mut Context<'_>,
@@ -611,7 +576,6 @@ impl Warp {
     }
 
     /// [`reach`](Self::reach) of the first of so many bytes, aligned as if all of them were reached.
-    #[expect(clippy::too_many_arguments, reason = "as above")]
     pub(super) fn reach_range(
         &mut self,
         cx: &mut Context<'_>,
@@ -622,31 +586,16 @@ impl Warp {
         verb: Verb,
     ) -> Result<*mut u8> {
         if bytes == all || address & (all - 1) != 0 {
-            return self.reach(cx, a, address, all, lane, verb);
+            return self.reach(cx, a, address, (all, all), lane, verb);
         }
         // They are of one allocation, if the first and the last one are there.
-        self.reach(cx, a, address + bytes - 1, 1, lane, verb)?;
-        let at = self.reach(cx, a, address, 1, lane, verb)?;
+        self.reach(cx, a, address + bytes - 1, (1, 1), lane, verb)?;
+        let at = self.reach(cx, a, address, (1, 1), lane, verb)?;
         self.trace_one(cx, a, (address, at), bytes, lane, verb);
         Ok(at)
     }
 
-    /// Checks one address and finds its bytes.
-    #[expect(clippy::too_many_arguments, reason = "as above")]
-    fn pointer(
-        &mut self,
-        cx: &mut Context<'_>,
-        a: Access,
-        address: u64,
-        bytes: u64,
-        lane: usize,
-        verb: Verb,
-    ) -> Result<*mut u8> {
-        self.span(cx, a, address, (bytes, bytes), lane, verb)
-    }
-
     /// Checks so many bytes with an alignment, and finds them.
-    #[expect(clippy::too_many_arguments, reason = "as above")]
     pub(super) fn span(
         &mut self,
         cx: &mut Context<'_>,
@@ -761,7 +710,7 @@ impl Warp {
         lane: usize,
     ) -> Result {
         for (at, byte) in (address..).zip(out) {
-            *byte = read8(self.pointer(cx, BYTES, at, 1, lane, Verb::Read)?);
+            *byte = read8(self.span(cx, BYTES, at, (1, 1), lane, Verb::Read)?);
         }
         Ok(())
     }

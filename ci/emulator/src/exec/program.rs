@@ -24,7 +24,7 @@ pub const LOCAL: u64 = 0x0200_0000_0000_0000;
 pub const PARAM: u64 = 0x0300_0000_0000_0000;
 
 /// A lowered kernel.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Program {
     /// The kernel's name.
     pub name: String,
@@ -508,7 +508,7 @@ pub enum Until {
 /// An operation on a barrier in shared memory. The address is in slot 4, the operand in slot 1, the result in
 /// slot 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meet {
+pub enum MbarrierOp {
     /// Begins, with so many arrivals to each phase.
     Init,
     /// Ends: the bytes may be used for other things.
@@ -610,7 +610,7 @@ pub struct Tile {
     /// Registers of each lane.
     pub registers: usize,
     /// The layout of the elements.
-    pub spread: FragmentLayout,
+    pub layout: FragmentLayout,
 }
 
 /// Which lane has which elements.
@@ -749,7 +749,7 @@ pub enum Op {
     SurfaceLoad(SurfaceAccess),
     /// Writes a surface.
     SurfaceStore(SurfaceAccess),
-    /// Lays the registers in its slots on the table of matrix operations, from a position on. The flag
+    /// Packs the registers in its slots into the table of matrix operations, from a position on. The flag
     /// selects registers of 64 bits.
     PackFragment(u8, bool),
     /// Runs a matrix operation, by its index in the list of them. The elements from one row to the next are
@@ -768,7 +768,7 @@ pub enum Op {
     /// slot 1, the mask of blocks in slot 2, the others as above.
     AskBulk(u32),
     /// Operates on a barrier in shared memory.
-    Meet(Meet, Access),
+    Mbarrier(MbarrierOp, Access),
     /// Goes elsewhere.
     Branch(u32),
     /// Goes to an entry of a table, by the index in slot 0.

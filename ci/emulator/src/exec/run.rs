@@ -153,8 +153,8 @@ impl Warp {
             Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask)?,
             Op::Coordinates(first) => self.coordinates(first, &ins.s, mask),
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask)?,
-            Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask)?,
-            Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask)?,
+            Op::SurfaceLoad(access) => self.surface_load(cx, access, &ins.s, mask)?,
+            Op::SurfaceStore(access) => self.surface_store(cx, access, &ins.s, mask)?,
             Op::PackFragment(first, wide) => self.pack_fragment(first, wide, &ins.s, mask),
             Op::UnpackFragment(first, wide) => self.unpack_fragment(first, wide, &ins.s, mask),
             Op::Matrix(number) => {
@@ -169,7 +169,7 @@ impl Warp {
             Op::AskBulk(number) => {
                 self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask)?;
             }
-            Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
+            Op::Mbarrier(op, access) => return self.mbarrier(cx, (op, access), &ins.s, group, mask),
             Op::Fence(scope, false) => {
                 self.order(cx, |order, block, warp| order.fence(block, warp, mask, scope));
                 if scope > Scope::Block {

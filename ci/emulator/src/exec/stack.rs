@@ -1,7 +1,7 @@
 //! The end of a thread's stack, where a function allocates while it runs.
 
 use super::fault::{Fault, Result};
-use super::file::{Word, lanes, low};
+use super::file::{lanes, low};
 use super::launch::Context;
 use super::program::{Ins, Op};
 use super::warp::Warp;
@@ -17,15 +17,12 @@ impl Warp {
         };
         let frame = cx.program.functions[top.routine as usize].frame;
         for lane in lanes(mask) {
-            let given = |warp: &Self, slot| {
-                if wide { u64::row(&warp.file, slot)[lane] } else { u32::row(&warp.file, slot)[lane].into() }
-            };
             let fault = |what: String| Err(self.fault(cx, Fault::STACK, &what, lane));
             let bottom = u64::from(self.file.words[0][lane]) + u64::from(frame);
             let now = bottom + u64::from(self.allocated[lane]);
             let (answer, end) = match ins.op {
                 Op::StackRestore(..) => {
-                    let end = given(self, ins.s[0]);
+                    let end = self.file.bits(ins.s[0], wide, lane);
                     if !(bottom..=now).contains(&end) {
                         return fault(format!(
                             "stackrestore of {end:#x}, which no stacksave of the function gave"
@@ -34,7 +31,7 @@ impl Warp {
                     (None, end)
                 }
                 Op::Alloca(..) => {
-                    let bytes = given(self, ins.s[1]);
+                    let bytes = self.file.bits(ins.s[1], wide, lane);
                     let start = now.next_multiple_of(top.align.into());
                     let end = start.saturating_add(bytes);
                     if end > cx.launch.stack.into() {
@@ -49,10 +46,8 @@ impl Warp {
             };
             self.allocated[lane] = low(end - bottom);
             self.grow(lane, low(end));
-            match answer {
-                Some(at) if wide => u64::row_mut(&mut self.file, ins.s[0])[lane] = at,
-                Some(at) => u32::row_mut(&mut self.file, ins.s[0])[lane] = low(at),
-                None => {}
+            if let Some(at) = answer {
+                self.file.set_bits(ins.s[0], wide, lane, at);
             }
         }
         Ok(())

@@ -44,12 +44,12 @@ impl Warpgroup {
     /// A warp's rows of the first factor, if they are in registers.
     fn own(self, depth: usize) -> Tile {
         let [number, _] = self.numbers;
-        Tile { rows: OWN, columns: depth, number, registers: self.left, spread: FragmentLayout::Left }
+        Tile { rows: OWN, columns: depth, number, registers: self.left, layout: FragmentLayout::Left }
     }
 
     /// A warp's rows of the product.
     fn sums(self, registers: usize) -> Tile {
-        Tile { rows: OWN, columns: self.n, number: self.sum, registers, spread: FragmentLayout::Sums }
+        Tile { rows: OWN, columns: self.n, number: self.sum, registers, layout: FragmentLayout::Sums }
     }
 }
 
@@ -240,7 +240,7 @@ impl Warp {
                 };
                 let address = swizzled(start + along, swizzle, base);
                 let access = Access { space: Space::Shared, proxy: true, ..BYTES };
-                let at = self.reach_span(cx, access, address, (PIECE, PIECE), 0, Verb::Read)?;
+                let at = self.reach(cx, access, address, (PIECE, PIECE), 0, Verb::Read)?;
                 for element in 0..per_piece {
                     let at = at.wrapping_add(element * size);
                     let bits = match size {

@@ -8,13 +8,7 @@ use super::node::NodeOp;
 use crate::error::{Answer, Code};
 use crate::machine::Machine;
 use crate::stream::{Mark, OperationId, StreamId, Work};
-use crate::sys::{
-    cudaErrorCapturedEvent, cudaErrorIllegalState, cudaErrorInvalidValue, cudaErrorStreamCaptureImplicit,
-    cudaErrorStreamCaptureInvalidated, cudaErrorStreamCaptureIsolation, cudaErrorStreamCaptureMerge,
-    cudaErrorStreamCaptureUnjoined, cudaErrorStreamCaptureUnmatched, cudaErrorStreamCaptureUnsupported,
-    cudaErrorStreamCaptureWrongThread, cudaStreamCaptureMode, cudaStreamCaptureModeGlobal,
-    cudaStreamCaptureModeRelaxed, cudaStreamCaptureModeThreadLocal,
-};
+use crate::sys::*;
 use crate::thread;
 
 /// The name of a capture, never used again.

@@ -9,12 +9,7 @@ use crate::exec::{Kernel, Launch};
 use crate::external::SemaphoreWork;
 use crate::memory::Allocations;
 use crate::stream::{Copy, Fill, HostCall, Record, Work};
-use crate::sys::{
-    cudaGraphNodeType, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord,
-    cudaGraphNodeTypeExtSemaphoreSignal, cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeGraph,
-    cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemAlloc, cudaGraphNodeTypeMemFree,
-    cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent, cudaLaunchAttributeValue,
-};
+use crate::sys::*;
 
 /// The value of an attribute. Only the bytes that the attribute has need to be valid.
 #[derive(Clone, Copy)]

@@ -21,10 +21,7 @@ use crate::host_line::HostLine;
 use crate::page::page;
 use crate::race::guard;
 use crate::stream::{OperationId, StreamId};
-use crate::sys::{
-    cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidDevice,
-    cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed, cudaErrorMemoryAllocation,
-};
+use crate::sys::*;
 
 /// How many freed allocations are remembered, for messages.
 const REMEMBERED: usize = 256;

@@ -12,10 +12,7 @@ use super::format::{Extent, Format};
 use super::object::Source;
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
-use crate::sys::{
-    cudaArrayCubemap, cudaArrayDeferredMapping, cudaArrayLayered, cudaArraySparse, cudaChannelFormatDesc,
-    cudaErrorContextIsDestroyed, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue,
-};
+use crate::sys::*;
 
 /// How many freed handles are remembered.
 const REMEMBERED: usize = 256;

@@ -8,11 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::error::Answer;
-use crate::sys::{
-    CUmemPoolHandle_st, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaMemAccessFlags,
-    cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite, cudaMemLocationTypeHost,
-    cudaMemLocationTypeHostNuma, cudaMemPool_t,
-};
+use crate::sys::*;
 
 /// The size of one reservation.
 const PIECE: u64 = 32 << 20;

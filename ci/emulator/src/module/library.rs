@@ -8,10 +8,7 @@ use super::registry::{KernelEntry, Library, Registry, code_of};
 use crate::error::{Answer, Code};
 use crate::profile::{profile, runs};
 use crate::ptx::{Module, check, parse};
-use crate::sys::{
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
-    cudaErrorInvalidResourceHandle, cudaErrorUnsupportedPtxVersion,
-};
+use crate::sys::*;
 
 /// Handles are no addresses of anything, and none is given out twice, so that a use after the end is found.
 const FIRST_HANDLE: usize = 0x1EAF_0000_0000;

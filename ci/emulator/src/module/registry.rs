@@ -18,11 +18,7 @@ use crate::exec::lower::named_at;
 use crate::exec::{Addresses, Program, lower};
 use crate::profile::profile;
 use crate::ptx::{Module, Statement, parse};
-use crate::sys::{
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
-    cudaErrorInvalidResourceHandle, cudaErrorInvalidSymbol, cudaErrorNoKernelImageForDevice,
-    cudaErrorSymbolNotFound,
-};
+use crate::sys::*;
 
 /// The syntax tree of a module, and why there is no PTX in some of its fatbinaries.
 type Parsed = Result<(Arc<Module>, Option<FatbinError>), Code>;

@@ -10,10 +10,7 @@ use super::shared_counters::{Await, SharedCounters};
 use super::work::Record;
 use crate::error::Answer;
 use crate::memory::{IpcHandle, unnamed_file};
-use crate::sys::{
-    CUevent_st, cudaErrorInvalidResourceHandle, cudaErrorMapBufferObjectFailed, cudaEvent_t,
-    cudaEventDisableTiming, cudaEventInterprocess,
-};
+use crate::sys::*;
 
 /// Where in a capture an event was recorded.
 #[derive(Clone, Debug)]

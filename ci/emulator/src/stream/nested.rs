@@ -32,13 +32,7 @@ use crate::memory::{Allocations, Kind};
 use crate::module::registry::{KernelEntry, registry};
 use crate::race::Origin;
 use crate::shape::{LaunchShape, function_attributes, occupancy};
-use crate::sys::{
-    cudaDeviceAttr, cudaErrorInvalidConfiguration, cudaErrorInvalidDevice, cudaErrorInvalidDeviceFunction,
-    cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPitchValue, cudaErrorInvalidValue,
-    cudaErrorLaunchPendingCountExceeded, cudaErrorMemoryAllocation, cudaErrorUnsupportedLimit,
-    cudaEventDisableTiming, cudaFuncAttributes, cudaLimit, cudaLimitDevRuntimePendingLaunchCount,
-    cudaLimitMallocHeapSize, cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaStreamNonBlocking, cudaSuccess,
-};
+use crate::sys::*;
 
 /// The version that `cudaRuntimeGetVersion` returns in kernels.
 const VERSION: i32 = 6_000;

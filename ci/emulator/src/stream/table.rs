@@ -6,10 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::names::{OperationId, StreamId};
 use super::queue::Queue;
 use crate::error::Answer;
-use crate::sys::{
-    CUstream_st, cudaAccessPolicyWindow, cudaErrorInvalidResourceHandle, cudaLaunchMemSyncDomain,
-    cudaLaunchMemSyncDomainDefault, cudaLaunchMemSyncDomainMap, cudaStream_t,
-};
+use crate::sys::*;
 use crate::thread;
 
 /// One stream.

@@ -11,20 +11,20 @@ impl Image {
     /// written.
     pub(super) fn place(
         &self,
-        touch: SurfaceAccess,
+        access: SurfaceAccess,
         given: &ImageOperands,
     ) -> Result<Option<*mut u8>, Refused> {
         // Surfaces of cubes are read and written by face.
-        if touch.geometry != Geometry::Planes || !self.geometry.is_some_and(Geometry::is_cube) {
-            self.expect(touch.geometry)?;
+        if access.geometry != Geometry::Planes || !self.geometry.is_some_and(Geometry::is_cube) {
+            self.expect(access.geometry)?;
         }
-        let (bytes, element) = (touch.bytes(), self.element());
+        let (bytes, element) = (access.bytes(), self.element());
         if bytes != element {
             let why = format!("a surface access of {bytes} bytes to elements of {element}");
             return Err((Fault::NOT_SUPPORTED, why));
         }
         let [a, b, c] = [given[0], given[1], given[2]].map(|it| i64::from(it.cast_signed()));
-        let [x, y, z] = match touch.geometry {
+        let [x, y, z] = match access.geometry {
             Geometry::Line => [a, 0, 0],
             Geometry::Plane => [a, b, 0],
             Geometry::Solid | Geometry::Cube | Geometry::Cubes => [a, b, c],
@@ -42,7 +42,7 @@ impl Image {
         let mut at = [0; 3];
         for ((to, from), size) in at.iter_mut().zip(asked).zip([width, height, depth]) {
             let inside = (0..wide(size)).contains(&from);
-            *to = match touch.boundary {
+            *to = match access.boundary {
                 _ if inside => u64::try_from(from).unwrap_or(0),
                 Boundary::Clamp => index(Address::Clamp, from, size).unwrap_or(0),
                 Boundary::Zero => return Ok(None),

@@ -4,17 +4,17 @@ use super::texture::Texture;
 use crate::exec::bytes::{read, write};
 use crate::exec::env::AccessKind;
 use crate::exec::fault::{Fault, Refused, Result};
-use crate::exec::file::{LANES, Slot, Slots, Word, lanes, low};
+use crate::exec::file::{LANES, Slot, Slots, Word, lanes};
 use crate::exec::launch::Context;
 use crate::exec::program::{Element, NONE, Read, SurfaceAccess};
 use crate::exec::warp::Warp;
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
-fn parts(touch: SurfaceAccess, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
-    s[..usize::from(touch.count)]
+fn parts(access: SurfaceAccess, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
+    s[..usize::from(access.count)]
         .iter()
         .enumerate()
-        .map(move |(n, &slot)| (n * touch.element.size() as usize, slot))
+        .map(move |(n, &slot)| (n * access.element.size() as usize, slot))
 }
 
 impl Warp {
@@ -92,22 +92,18 @@ impl Warp {
     pub(in crate::exec) fn surface_load(
         &mut self,
         cx: &mut Context<'_>,
-        touch: SurfaceAccess,
+        access: SurfaceAccess,
         s: &Slots,
         mask: u32,
     ) -> Result {
         for lane in lanes(mask) {
-            let place = self.surface_place(cx, touch, lane)?;
+            let place = self.surface_place(cx, access, lane)?;
             if let Some(at) = place {
-                self.note_read(cx, at, touch.bytes(), lane);
+                self.note_read(cx, at, access.bytes(), lane);
             }
-            for (offset, slot) in parts(touch, s) {
-                let value = place.map_or(0, |at| read(at.wrapping_add(offset), touch.element));
-                if touch.element == Element::U64 {
-                    u64::row_mut(&mut self.file, slot)[lane] = value;
-                } else {
-                    u32::row_mut(&mut self.file, slot)[lane] = low(value);
-                }
+            for (offset, slot) in parts(access, s) {
+                let value = place.map_or(0, |at| read(at.wrapping_add(offset), access.element));
+                self.file.set_bits(slot, access.element == Element::U64, lane, value);
             }
         }
         Ok(())
@@ -117,25 +113,21 @@ impl Warp {
     pub(in crate::exec) fn surface_store(
         &mut self,
         cx: &mut Context<'_>,
-        touch: SurfaceAccess,
+        access: SurfaceAccess,
         s: &Slots,
         mask: u32,
     ) -> Result {
         for lane in lanes(mask) {
-            let Some(at) = self.surface_place(cx, touch, lane)? else { continue };
+            let Some(at) = self.surface_place(cx, access, lane)? else { continue };
             if cx.watched {
-                cx.env.wrote(at, touch.bytes());
+                cx.env.wrote(at, access.bytes());
             }
             if cx.traced {
-                cx.env.touched(AccessKind::Write, &[at; LANES], 1, touch.bytes(), cx.pc);
+                cx.env.touched(AccessKind::Write, &[at; LANES], 1, access.bytes(), cx.pc);
             }
-            for (offset, slot) in parts(touch, s) {
-                let value = if touch.element == Element::U64 {
-                    u64::row(&self.file, slot)[lane]
-                } else {
-                    u64::from(u32::row(&self.file, slot)[lane])
-                };
-                write(at.wrapping_add(offset), touch.element, value);
+            for (offset, slot) in parts(access, s) {
+                let value = self.file.bits(slot, access.element == Element::U64, lane);
+                write(at.wrapping_add(offset), access.element, value);
             }
         }
         Ok(())
@@ -145,11 +137,11 @@ impl Warp {
     fn surface_place(
         &self,
         cx: &mut Context<'_>,
-        touch: SurfaceAccess,
+        access: SurfaceAccess,
         lane: usize,
     ) -> Result<Option<*mut u8>> {
         let image = cx.env.surface(self.given.handles[lane]);
-        let place = image.and_then(|image| image.place(touch, &self.given.at[lane]));
+        let place = image.and_then(|image| image.place(access, &self.given.at[lane]));
         place.map_err(|why| self.refused(cx, why, lane))
     }
 }

@@ -14,12 +14,12 @@ use crate::exec::program::{Ins, NONE, Op};
 /// The frame pointer, in every function.
 pub(super) const FRAME: Slot = 0;
 
-/// The live range of a register: from the first to the last instruction that touches it.
+/// The live range of a register: from the first to the last instruction that uses it.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     start: u32,
     end: u32,
-    /// The basic block of all touches, while there is only one and it starts by writing the register.
+    /// The basic block of all uses, while there is only one and it starts by writing the register.
     block: Option<u32>,
 }
 
@@ -43,9 +43,9 @@ pub(super) fn allocate(
         let defined = defined(ins);
         for (place, &slot) in ins.s.iter().enumerate() {
             let writes = place < defined && ins.guard.slot == NONE && !ins.s[defined..].contains(&slot);
-            touch(&mut live, slot, at, block, writes);
+            extend(&mut live, slot, at, block, writes);
         }
-        touch(&mut live, ins.guard.slot, at, block, false);
+        extend(&mut live, ins.guard.slot, at, block, false);
     }
     let classes = [Class::Word, Class::Wide, Class::Pred];
     let first = [base.words, base.wides, base.preds];
@@ -88,7 +88,7 @@ fn defined(ins: &Ins) -> usize {
         | Op::Redux(_)
         | Op::ActiveMask
         | Op::Elect
-        | Op::Meet(..)
+        | Op::Mbarrier(..)
         | Op::MapAddress(_)
         | Op::RankOf(_)
         | Op::Alloca(..)
@@ -97,7 +97,7 @@ fn defined(ins: &Ins) -> usize {
         Op::Load(access) | Op::Param(access) => usize::from(access.count),
         Op::Texture(_) => 4,
         Op::UnpackFragment(..) => ins.s.iter().take_while(|slot| **slot != NONE).count(),
-        Op::SurfaceLoad(touch) => usize::from(touch.count),
+        Op::SurfaceLoad(access) => usize::from(access.count),
         // Each is listed: an instruction that writes a register and is missing above would be misallocated.
         Op::Store(_)
         | Op::Coordinates(_)
@@ -132,7 +132,7 @@ pub(super) fn read(ins: &Ins) -> &[Slot] {
     &ins.s[defined(ins)..]
 }
 
-fn touch(live: &mut [Vec<Option<Interval>>; 3], slot: Slot, at: u32, block: u32, writes: bool) {
+fn extend(live: &mut [Vec<Option<Interval>>; 3], slot: Slot, at: u32, block: u32, writes: bool) {
     if slot == NONE || slot == FRAME || slot & CONSTANT != 0 {
         return;
     }
@@ -200,7 +200,7 @@ fn flow(code: &[Ins], start: u32, tables: &[Vec<u32>]) -> (Vec<u32>, Vec<(u32, u
 /// Places intervals, each as low as possible. Returns the places and their number.
 fn scan(live: &mut [Option<Interval>], loops: &[(u32, u32)], base: u32) -> (Vec<u32>, u32) {
     for interval in live.iter_mut().flatten().filter(|i| i.block.is_none()) {
-        // A value that lives across blocks must survive every turn of a loop that touches it.
+        // A value that lives across blocks must survive every turn of a loop that uses it.
         loop {
             let before = (interval.start, interval.end);
             for &(from, to) in loops {

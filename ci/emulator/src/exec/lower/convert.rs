@@ -114,8 +114,7 @@ impl Lower<'_> {
         if ty.size() != 8 {
             return Err("32-bit addresses are not known to the emulator".into());
         }
-        let d = self.dst(operand(i, 0)?, ty)?;
-        let a = self.src(operand(i, 1)?, ty)?;
+        let [d, a] = self.registers(i, [ty, ty])?;
         let space = super::memory::space(i);
         let base = self.wide(window(space));
         let f: Alu = match (space, i.has("to")) {
@@ -306,9 +305,7 @@ impl Lower<'_> {
         if i.has("satfinite") {
             return Err(UNKNOWN.into());
         }
-        let d = self.dst(operand(i, 0)?, Type::B32)?;
-        let a = self.src(operand(i, 1)?, Type::F32)?;
-        let b = self.src(operand(i, 2)?, Type::F32)?;
+        let [d, a, b] = self.registers(i, [Type::B32, Type::F32, Type::F32])?;
         macro_rules! pair {
             ($t:ty, $zero:literal, $relu:literal) => {
                 slow!(f32, f32 => u32, |a, b| one::<$t, $zero, $relu>(a) << 16 | one::<$t, $zero, $relu>(b))
@@ -331,9 +328,7 @@ impl Lower<'_> {
     /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: clamps two numbers and puts them in front of `c`.
     fn cvt_pack(&mut self, i: &Instruction, types: &[Type]) -> Result<(), Failure> {
         let to = *types.first().ok_or("no type")?;
-        let d = self.dst(operand(i, 0)?, Type::B32)?;
-        let a = self.src(operand(i, 1)?, Type::S32)?;
-        let b = self.src(operand(i, 2)?, Type::S32)?;
+        let [d, a, b] = self.registers(i, [Type::B32, Type::S32, Type::S32])?;
         let c = match i.operands.get(3) {
             Some(c) => self.src(c, Type::B32)?,
             None => self.word(0),
@@ -462,31 +457,24 @@ fn int_to_float(to: Type, from: Type, mode: Rounding) -> Result<Alu, Failure> {
     })
 }
 
-/// An integer as a 64-bit number.
-fn whole64(v: i128, mode: Rounding) -> f64 {
-    let near = v as f64;
-    let back = near as i128;
-    match mode {
-        Rounding::Zero if v > 0 && back > v => near.next_down(),
-        Rounding::Zero if v < 0 && back < v => near.next_up(),
-        Rounding::Down if back > v => near.next_down(),
-        Rounding::Up if back < v => near.next_up(),
-        _ => near,
-    }
+/// A function that rounds an integer to a number, toward the side of a mode.
+macro_rules! whole {
+    ($name:ident, $float:ty) => {
+        fn $name(v: i128, mode: Rounding) -> $float {
+            let near = v as $float;
+            let back = near as i128;
+            match mode {
+                Rounding::Zero if v > 0 && back > v => near.next_down(),
+                Rounding::Zero if v < 0 && back < v => near.next_up(),
+                Rounding::Down if back > v => near.next_down(),
+                Rounding::Up if back < v => near.next_up(),
+                _ => near,
+            }
+        }
+    };
 }
-
-/// An integer as a 32-bit number.
-fn whole32(v: i128, mode: Rounding) -> f32 {
-    let near = v as f32;
-    let back = near as i128;
-    match mode {
-        Rounding::Zero if v > 0 && back > v => near.next_down(),
-        Rounding::Zero if v < 0 && back < v => near.next_up(),
-        Rounding::Down if back > v => near.next_down(),
-        Rounding::Up if back < v => near.next_up(),
-        _ => near,
-    }
-}
+whole!(whole64, f64);
+whole!(whole32, f32);
 
 /// Converts from a whole 64-bit number. Values out of range are clamped. NaN gives zero, or the highest bit
 /// if 64 bits take part.

@@ -86,8 +86,7 @@ impl Lower<'_> {
     }
 
     fn test_number(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
-        let p = self.dst(operand(i, 0)?, Type::Pred)?;
-        let a = self.src(operand(i, 1)?, ty)?;
+        let [p, a] = self.registers(i, [Type::Pred, ty])?;
         macro_rules! pick {
             ($t:ty) => {
                 match i.modifiers.first().map(|m| &**m) {

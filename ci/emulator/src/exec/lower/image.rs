@@ -161,8 +161,8 @@ impl Lower<'_> {
         for (slot, part) in s.iter_mut().zip(parts) {
             *slot = if load { self.dst(part, ty)? } else { self.src(part, ty)? };
         }
-        let touch = SurfaceAccess { geometry, element, count, boundary };
-        self.emit(if load { Op::SurfaceLoad(touch) } else { Op::SurfaceStore(touch) }, &s);
+        let access = SurfaceAccess { geometry, element, count, boundary };
+        self.emit(if load { Op::SurfaceLoad(access) } else { Op::SurfaceStore(access) }, &s);
         Ok(())
     }
 }

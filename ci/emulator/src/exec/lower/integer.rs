@@ -60,16 +60,11 @@ impl Lower<'_> {
             "neg" => by_width!(ty, T => op1!(T => T, T::wrapping_neg)),
             _ => return Err("not an integer instruction".into()),
         };
-        let mut slots = vec![self.dst(operand(i, 0)?, ty)?];
-        for o in &i.operands[1..] {
-            let slot = self.src(o, ty)?;
-            slots.push(slot);
-        }
-        self.alu(f, &slots);
+        let d = self.uniform(i, f, ty)?;
         // `.relu` clamps at zero.
         if i.has("relu") {
             let zero = self.word(0);
-            self.alu(op2!(i32, i32 => i32, Ord::max), &[slots[0], slots[0], zero]);
+            self.alu(op2!(i32, i32 => i32, Ord::max), &[d, d, zero]);
         }
         Ok(())
     }
@@ -82,9 +77,7 @@ impl Lower<'_> {
             Type::S32 => (op2!(i32, i32 => i64, |a, b| i64::from(a) * i64::from(b)), Type::S64),
             _ => return Err("this type does not fit the instruction".into()),
         };
-        let d = self.dst(operand(i, 0)?, wide)?;
-        let a = self.src(operand(i, 1)?, ty)?;
-        let b = self.src(operand(i, 2)?, ty)?;
+        let [d, a, b] = self.registers(i, [wide, ty, ty])?;
         if &*i.opcode == "mul" {
             self.alu(f, &[d, a, b]);
             return Ok(());
@@ -101,10 +94,7 @@ impl Lower<'_> {
     }
 
     fn three(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, ty)?;
-        let a = self.src(operand(i, 1)?, ty)?;
-        let b = self.src(operand(i, 2)?, ty)?;
-        let c = self.src(operand(i, 3)?, ty)?;
+        let [d, a, b, c] = self.registers(i, [ty, ty, ty, ty])?;
         let f: Alu = match &*i.opcode {
             "sad" => by_int!(ty, T => op3!(T, T, T => T, |a, b, c| {
                 let difference = if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) };
@@ -148,9 +138,7 @@ impl Lower<'_> {
     /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`: sums with a carry from the last and for the
     /// next.
     fn carried(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, ty)?;
-        let mut a = self.src(operand(i, 1)?, ty)?;
-        let mut b = self.src(operand(i, 2)?, ty)?;
+        let [d, mut a, mut b] = self.registers(i, [ty, ty, ty])?;
         let (sets, uses) = (i.has("cc"), i.opcode.ends_with('c'));
         let subtracts = i.opcode.starts_with("sub");
         if i.opcode.starts_with("mad") {
@@ -208,9 +196,7 @@ impl Lower<'_> {
                 op2!(u32, u32 => u32, |a, b| pair(a, b, |a, b| $f(a.cast_signed(), b.cast_signed()).cast_unsigned()))
             };
         }
-        let d = self.dst(operand(i, 0)?, Type::B32)?;
-        let a = self.src(operand(i, 1)?, Type::B32)?;
-        let b = self.src(operand(i, 2)?, Type::B32)?;
+        let [d, a, b] = self.registers(i, [Type::B32, Type::B32, Type::B32])?;
         let f: Alu = match (&*i.opcode, i.has("s16x2"), i.has("relu")) {
             ("add", _, false) => op2!(u32, u32 => u32, |a, b| pair(a, b, u16::wrapping_add)),
             ("min", false, false) => op2!(u32, u32 => u32, |a, b| pair(a, b, u16::min)),
@@ -229,10 +215,7 @@ impl Lower<'_> {
     fn dot(&mut self, i: &Instruction) -> Result<(), Failure> {
         let types: Vec<Type> = i.types().collect();
         let &[ta, tb] = &types[..] else { return Err("two types are needed".into()) };
-        let d = self.dst(operand(i, 0)?, Type::S32)?;
-        let a = self.src(operand(i, 1)?, ta)?;
-        let b = self.src(operand(i, 2)?, tb)?;
-        let c = self.src(operand(i, 3)?, Type::S32)?;
+        let [d, a, b, c] = self.registers(i, [Type::S32, ta, tb, Type::S32])?;
         fn byte(v: u32, n: u32, signed: bool) -> i32 {
             let v = (v >> (8 * n)) as u8;
             if signed { i32::from(v as i8) } else { i32::from(v) }

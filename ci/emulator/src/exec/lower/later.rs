@@ -5,7 +5,7 @@ use super::memory::space;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::low;
 use crate::exec::mbarrier::pending;
-use crate::exec::program::{AsyncCopy, CopyQueue, Element, Meet, NONE, Op, Until};
+use crate::exec::program::{AsyncCopy, CopyQueue, Element, MbarrierOp, NONE, Op, Until};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
 impl Lower<'_> {
@@ -18,8 +18,8 @@ impl Lower<'_> {
             _ if i.has("mbarrier") => {
                 let place = self.place(operand(i, 0)?, space(i))?;
                 let access = self.access(&place, Element::U64, 1, true)?;
-                let meet = Meet::ArriveAfterCopies { counted: i.has("noinc") };
-                self.emit(Op::Meet(meet, access), &[NONE, NONE, NONE, NONE, place.slot]);
+                let op = MbarrierOp::ArriveAfterCopies { counted: i.has("noinc") };
+                self.emit(Op::Mbarrier(op, access), &[NONE, NONE, NONE, NONE, place.slot]);
             }
             _ => return self.copy_later(i),
         }
@@ -79,35 +79,34 @@ impl Lower<'_> {
         let bytes = self.word(ty.size() * u32::try_from(count).map_err(|_| UNKNOWN)?);
         let place = self.place(operand(i, 2)?, Space::Shared)?;
         let access = self.access(&place, Element::U64, 1, true)?;
-        self.emit(Op::Meet(Meet::Complete, access), &[NONE, bytes, NONE, NONE, place.slot]);
+        self.emit(Op::Mbarrier(MbarrierOp::Complete, access), &[NONE, bytes, NONE, NONE, place.slot]);
         Ok(())
     }
 
     /// `mbarrier`.
     pub(super) fn mbarrier(&mut self, i: &Instruction) -> Result<(), Failure> {
         if i.has("pending_count") {
-            let d = self.dst(operand(i, 0)?, Type::U32)?;
-            let state = self.src(operand(i, 1)?, Type::B64)?;
+            let [d, state] = self.registers(i, [Type::U32, Type::B64])?;
             self.alu(op1!(u64 => u32, pending), &[d, state]);
             return Ok(());
         }
         let arrive = i.has("arrive") || i.has("arrive_drop");
-        let meet = if i.has("init") {
-            Meet::Init
+        let op = if i.has("init") {
+            MbarrierOp::Init
         } else if i.has("inval") {
-            Meet::Invalidate
+            MbarrierOp::Invalidate
         } else if arrive {
-            Meet::Arrive { expects: i.has("expect_tx"), drops: i.has("arrive_drop") }
+            MbarrierOp::Arrive { expects: i.has("expect_tx"), drops: i.has("arrive_drop") }
         } else if i.has("expect_tx") {
-            Meet::Expect
+            MbarrierOp::Expect
         } else if i.has("complete_tx") {
-            Meet::Complete
+            MbarrierOp::Complete
         } else if i.has("test_wait") || i.has("try_wait") {
-            Meet::Test { by_parity: i.has("parity"), waits: i.has("try_wait") }
+            MbarrierOp::Test { by_parity: i.has("parity"), waits: i.has("try_wait") }
         } else {
             return Err(UNKNOWN.into());
         };
-        let test = matches!(meet, Meet::Test { .. });
+        let test = matches!(op, MbarrierOp::Test { .. });
         // An arrival may return a state. A barrier of another block returns none.
         let gives = arrive && !matches!(operand(i, 0)?, Operand::Address(..)) || test;
         let first = usize::from(gives);
@@ -123,13 +122,13 @@ impl Lower<'_> {
                 _ => Space::Shared,
             },
         )?;
-        let ty = if let Meet::Test { by_parity: false, .. } = meet { Type::B64 } else { Type::U32 };
+        let ty = if let MbarrierOp::Test { by_parity: false, .. } = op { Type::B64 } else { Type::U32 };
         let given = match i.operands.get(first + 1) {
             Some(given) => self.src(given, ty)?,
             None => NONE,
         };
         let access = self.access(&place, Element::U64, 1, true)?;
-        self.emit(Op::Meet(meet, access), &[d, given, NONE, NONE, place.slot]);
+        self.emit(Op::Mbarrier(op, access), &[d, given, NONE, NONE, place.slot]);
         Ok(())
     }
 }

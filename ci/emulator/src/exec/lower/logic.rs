@@ -51,13 +51,7 @@ impl Lower<'_> {
             },
             _ => return Err("not an instruction on bits".into()),
         };
-        let mut slots = vec![self.dst(operand(i, 0)?, ty)?];
-        for o in &i.operands[1..] {
-            let slot = self.src(o, ty)?;
-            slots.push(slot);
-        }
-        self.alu(f, &slots);
-        Ok(())
+        self.uniform(i, f, ty).map(drop)
     }
 
     fn predicate_logic(&mut self, i: &Instruction) -> Result<(), Failure> {
@@ -88,9 +82,7 @@ impl Lower<'_> {
     }
 
     fn shift(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, ty)?;
-        let a = self.src(operand(i, 1)?, ty)?;
-        let b = self.src(operand(i, 2)?, Type::U32)?;
+        let [d, a, b] = self.registers(i, [ty, ty, Type::U32])?;
         // Shifts by the width or more give zero, or the sign.
         let f: Alu = match (&*i.opcode, ty) {
             ("shl", _) => by_width!(ty, T => op2!(T, u32 => T, |a, b| if b < T::BITS { a << b } else { 0 })),
@@ -104,8 +96,7 @@ impl Lower<'_> {
     }
 
     fn count(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, Type::U32)?;
-        let a = self.src(operand(i, 1)?, ty)?;
+        let [d, a] = self.registers(i, [Type::U32, ty])?;
         let shift = i.has("shiftamt");
         let f: Alu = match (&*i.opcode, ty) {
             ("popc", Type::B64) => op1!(u64 => u32, u64::count_ones),
@@ -142,10 +133,7 @@ impl Lower<'_> {
     }
 
     fn funnel(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, Type::B32)?;
-        let a = self.src(operand(i, 1)?, Type::B32)?;
-        let b = self.src(operand(i, 2)?, Type::B32)?;
-        let c = self.src(operand(i, 3)?, Type::U32)?;
+        let [d, a, b, c] = self.registers(i, [Type::B32, Type::B32, Type::B32, Type::U32])?;
         fn both(a: u32, b: u32) -> u64 {
             u64::from(b) << 32 | u64::from(a)
         }
@@ -160,10 +148,7 @@ impl Lower<'_> {
     }
 
     fn extract(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, ty)?;
-        let a = self.src(operand(i, 1)?, ty)?;
-        let b = self.src(operand(i, 2)?, Type::U32)?;
-        let c = self.src(operand(i, 3)?, Type::U32)?;
+        let [d, a, b, c] = self.registers(i, [ty, ty, Type::U32, Type::U32])?;
         let f: Alu = match ty {
             Type::U32 => {
                 slow!(u32, u32, u32 => u32, |a, b, c| field(u64::from(a), b, c, 32, false) as u32)
@@ -178,11 +163,7 @@ impl Lower<'_> {
     }
 
     fn insert(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, ty)?;
-        let a = self.src(operand(i, 1)?, ty)?;
-        let b = self.src(operand(i, 2)?, ty)?;
-        let c = self.src(operand(i, 3)?, Type::U32)?;
-        let e = self.src(operand(i, 4)?, Type::U32)?;
+        let [d, a, b, c, e] = self.registers(i, [ty, ty, ty, Type::U32, Type::U32])?;
         fn put(a: u64, b: u64, at: u32, len: u32, bits: u32) -> u64 {
             let (at, len) = (at & 255, len & 255);
             if at >= bits || len == 0 {
@@ -202,10 +183,7 @@ impl Lower<'_> {
     }
 
     fn permute(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, Type::B32)?;
-        let a = self.src(operand(i, 1)?, Type::B32)?;
-        let b = self.src(operand(i, 2)?, Type::B32)?;
-        let c = self.src(operand(i, 3)?, Type::B32)?;
+        let [d, a, b, c] = self.registers(i, [Type::B32, Type::B32, Type::B32, Type::B32])?;
         fn bytes(a: u32, b: u32, which: [u32; 4]) -> u32 {
             let all = u64::from(b) << 32 | u64::from(a);
             which.iter().rev().fold(0, |d, &n| d << 8 | (all >> (8 * n)) as u32 & 0xFF)
@@ -219,45 +197,30 @@ impl Lower<'_> {
                 d | u32::from(byte) << (8 * n)
             })
         }
-        let f: Alu = if i.has("f4e") {
-            slow!(u32, u32, u32 => u32, |a, b, c| {
-                let n = c & 3;
-                bytes(a, b, [n, n + 1, n + 2, n + 3])
-            })
-        } else if i.has("b4e") {
-            slow!(u32, u32, u32 => u32, |a, b, c| {
-                let n = c & 3;
-                bytes(a, b, [n, (n + 7) & 7, (n + 6) & 7, (n + 5) & 7])
-            })
-        } else if i.has("rc8") {
-            slow!(u32, u32, u32 => u32, |a, b, c| bytes(a, b, [c & 3; 4]))
-        } else if i.has("ecl") {
-            slow!(u32, u32, u32 => u32, |a, b, c| {
-                let n = c & 3;
-                bytes(a, b, [n, 1.max(n), 2.max(n), 3])
-            })
-        } else if i.has("ecr") {
-            slow!(u32, u32, u32 => u32, |a, b, c| {
-                let n = c & 3;
-                bytes(a, b, [0, 1.min(n), 2.min(n), 3.min(n)])
-            })
-        } else if i.has("rc16") {
-            slow!(u32, u32, u32 => u32, |a, b, c| {
-                let n = 2 * (c & 1);
-                bytes(a, b, [n, n + 1, n, n + 1])
-            })
-        } else {
-            slow!(u32, u32, u32 => u32, plain)
+        macro_rules! pick {
+            ($n:ident => $which:expr) => {
+                slow!(u32, u32, u32 => u32, |a, b, c| {
+                    let $n = c & 3;
+                    bytes(a, b, $which)
+                })
+            };
+        }
+        let modes = ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"];
+        let f: Alu = match modes.into_iter().find(|mode| i.has(mode)) {
+            Some("f4e") => pick!(n => [n, n + 1, n + 2, n + 3]),
+            Some("b4e") => pick!(n => [n, (n + 7) & 7, (n + 6) & 7, (n + 5) & 7]),
+            Some("rc8") => pick!(n => [n; 4]),
+            Some("ecl") => pick!(n => [n, 1.max(n), 2.max(n), 3]),
+            Some("ecr") => pick!(n => [0, 1.min(n), 2.min(n), 3.min(n)]),
+            Some(_) => pick!(n => [2 * (n & 1), 2 * (n & 1) + 1, 2 * (n & 1), 2 * (n & 1) + 1]),
+            None => slow!(u32, u32, u32 => u32, plain),
         };
         self.alu(f, &[d, a, b, c]);
         Ok(())
     }
 
     fn find_nth(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, Type::B32)?;
-        let a = self.src(operand(i, 1)?, Type::B32)?;
-        let b = self.src(operand(i, 2)?, Type::B32)?;
-        let c = self.src(operand(i, 3)?, Type::S32)?;
+        let [d, a, b, c] = self.registers(i, [Type::B32, Type::B32, Type::B32, Type::S32])?;
         let f = slow!(u32, u32, i32 => u32, |mask, base, offset| {
             let base = base & 31;
             if offset == 0 {
@@ -323,9 +286,7 @@ impl Lower<'_> {
     /// `selp` chooses by a predicate, `slct` by the sign of a number.
     pub(super) fn select(&mut self, i: &Instruction) -> Result<(), Failure> {
         let ty = i.types().next().ok_or("no type")?;
-        let d = self.dst(operand(i, 0)?, ty)?;
-        let a = self.src(operand(i, 1)?, ty)?;
-        let b = self.src(operand(i, 2)?, ty)?;
+        let [d, a, b] = self.registers(i, [ty, ty, ty])?;
         let p = if &*i.opcode == "selp" {
             let (p, negated) = self.predicate(operand(i, 3)?)?;
             if negated { self.inverted(p) } else { p }
@@ -373,14 +334,15 @@ pub(super) fn pred_not(f: &mut File, s: &Slots, mask: u32) {
     f.set_pred(s[0], !f.pred(s[1]), mask);
 }
 
-pub(super) fn pred_and(f: &mut File, s: &Slots, mask: u32) {
-    f.set_pred(s[0], f.pred(s[1]) & f.pred(s[2]), mask);
+macro_rules! predicates {
+    ($($name:ident $op:tt;)*) => {$(
+        pub(super) fn $name(f: &mut File, s: &Slots, mask: u32) {
+            f.set_pred(s[0], f.pred(s[1]) $op f.pred(s[2]), mask);
+        }
+    )*};
 }
-
-pub(super) fn pred_or(f: &mut File, s: &Slots, mask: u32) {
-    f.set_pred(s[0], f.pred(s[1]) | f.pred(s[2]), mask);
-}
-
-pub(super) fn pred_xor(f: &mut File, s: &Slots, mask: u32) {
-    f.set_pred(s[0], f.pred(s[1]) ^ f.pred(s[2]), mask);
+predicates! {
+    pred_and &;
+    pred_or |;
+    pred_xor ^;
 }

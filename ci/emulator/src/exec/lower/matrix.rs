@@ -68,7 +68,7 @@ impl Lower<'_> {
             _ => (m, n),
         };
         let tile =
-            Tile { rows, columns, number, registers: registers.len(), spread: FragmentLayout::Fragment };
+            Tile { rows, columns, number, registers: registers.len(), layout: FragmentLayout::Fragment };
         let order = if i.has("col") { Order::Columns } else { Order::Rows };
         let memory = match number.bits() {
             8 => Element::U8,
@@ -121,9 +121,9 @@ impl Lower<'_> {
             return Err(UNKNOWN.into());
         }
         let operands = [operand(i, 0)?, operand(i, 1)?, operand(i, 2)?, operand(i, 3)?].map(parts);
-        let tile = |number, at: usize, rows, columns, spread| {
-            let spread = if whole { FragmentLayout::Fragment } else { spread };
-            Tile { rows, columns, number, registers: operands[at].len(), spread }
+        let tile = |number, at: usize, rows, columns, layout| {
+            let layout = if whole { FragmentLayout::Fragment } else { layout };
+            Tile { rows, columns, number, registers: operands[at].len(), layout }
         };
         let multiply = Multiply {
             d: tile(d, 0, m, n, FragmentLayout::Sums),

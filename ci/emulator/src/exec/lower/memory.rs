@@ -160,15 +160,26 @@ impl Lower<'_> {
         Ok(Access { space, element, count, wide, wide_address, offset, cache, strong: None, proxy: false })
     }
 
+    /// The access of a load or a store, which may be strong.
+    fn ordered(
+        &mut self,
+        i: &Instruction,
+        place: &MemoryOperand,
+        element: Element,
+        count: u8,
+        wide: bool,
+    ) -> Result<Access, Failure> {
+        let mut access = self.access(place, element, count, wide)?;
+        access.strong = strength(i);
+        let is_ordered = access.strong.is_some() || i.has("volatile");
+        self.program.shows_order |= is_ordered && place.space != Space::Shared;
+        Ok(access)
+    }
+
     pub(super) fn load(&mut self, i: &Instruction) -> Result<(), Failure> {
         let ty = i.types().last().ok_or("no type")?;
         let element = element(ty)?;
-        let single = std::slice::from_ref(operand(i, 0)?);
-        let parts = match operand(i, 0)? {
-            Operand::Vector(parts) => parts,
-            _ => single,
-        };
-        let count = vector(parts.len())?;
+        let (parts, count) = parts(operand(i, 0)?)?;
         // Registers may be wider than the loaded element.
         let class = parts.iter().find_map(|p| self.named(p)).map_or(Class::of(ty), |(class, _)| class);
         let whole = if class == Class::Wide { Type::B64 } else { Type::B32 };
@@ -181,10 +192,7 @@ impl Lower<'_> {
             *slot = self.dst(part, whole)?;
         }
         s[4] = place.slot;
-        let mut access = self.access(&place, element, count, class == Class::Wide)?;
-        access.strong = strength(i);
-        self.program.shows_order |=
-            (access.strong.is_some() || i.has("volatile")) && place.space != Space::Shared;
+        let access = self.ordered(i, &place, element, count, class == Class::Wide)?;
         self.emit(if place.argument { Op::Param(access) } else { Op::Load(access) }, &s);
         Ok(())
     }
@@ -195,12 +203,7 @@ impl Lower<'_> {
             return Err(UNKNOWN.into());
         }
         let element = element(ty)?;
-        let single = std::slice::from_ref(operand(i, 1)?);
-        let parts = match operand(i, 1)? {
-            Operand::Vector(parts) => parts,
-            _ => single,
-        };
-        let count = vector(parts.len())?;
+        let (parts, count) = parts(operand(i, 1)?)?;
         let place = self.place(operand(i, 0)?, space(i))?;
         if place.argument || place.space == Space::Const {
             return Err("arguments and constants cannot be written".into());
@@ -216,10 +219,7 @@ impl Lower<'_> {
             *slot = self.src(part, ty)?;
         }
         s[4] = place.slot;
-        let mut access = self.access(&place, element, count, class == Class::Wide)?;
-        access.strong = strength(i);
-        self.program.shows_order |=
-            (access.strong.is_some() || i.has("volatile")) && place.space != Space::Shared;
+        let access = self.ordered(i, &place, element, count, class == Class::Wide)?;
         self.emit(Op::Store(access), &s);
         Ok(())
     }
@@ -309,34 +309,38 @@ impl Lower<'_> {
 
     /// Loads a register from the frame, or stores it there.
     pub(super) fn frame_access(&mut self, ty: Type, at: u32, slot: Slot, load: bool) {
-        let place = MemoryOperand {
-            space: Space::Local,
-            slot: FRAME,
-            wide: false,
-            offset: i64::from(at),
-            argument: false,
-        };
+        let (space, offset) = (Space::Local, i64::from(at));
+        let place = MemoryOperand { space, slot: FRAME, wide: false, offset, argument: false };
         let element = element(ty).unwrap_or(Element::U32);
         if let Ok(access) = self.access(&place, element, 1, Class::of(ty) == Class::Wide) {
-            self.emit(
-                if load { Op::Load(access) } else { Op::Store(access) },
-                &[slot, NONE, NONE, NONE, FRAME],
-            );
+            let op = if load { Op::Load(access) } else { Op::Store(access) };
+            self.emit(op, &[slot, NONE, NONE, NONE, FRAME]);
         }
     }
 }
 
-fn vector(parts: usize) -> Result<u8, Failure> {
-    match parts {
-        1 => Ok(1),
-        2 => Ok(2),
-        4 => Ok(4),
+/// The registers of an operand that may be a vector, and their number.
+fn parts(operand: &Operand) -> Result<(&[Operand], u8), Failure> {
+    let parts = if let Operand::Vector(parts) = operand { parts } else { std::slice::from_ref(operand) };
+    match parts.len() {
+        count @ (1 | 2 | 4) => Ok((parts, count as u8)),
         _ => Err("vectors of this length are not known to the emulator".into()),
     }
 }
 
 fn f32_of(v: u64) -> f32 {
     f32::from_bits(low(v))
+}
+
+/// An atomic operation on numbers of 16 bits, which lie at these bits.
+macro_rules! halves {
+    ($ty:ident at $($bit:literal)*, $f:expr) => {
+        |old, b, _| {
+            let f: fn($ty, $ty) -> $ty = $f;
+            let part = |v: u64, bit: u32| $ty::from_bits((v >> bit) as u16);
+            0 $(| u64::from(f(part(old, $bit), part(b, $bit)).to_bits()) << $bit)*
+        }
+    };
 }
 
 /// The function of an atomic operation at a type.
@@ -349,42 +353,16 @@ pub(in crate::exec) fn modify(op: &str, ty: Type) -> Option<Modify> {
         ("xor", _) => |old, b, _| old ^ b,
         ("add", Type::F32) => |old, b, _| u64::from(seal(f32_of(old) + f32_of(b))),
         ("add", Type::F64) => |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
-        ("add", Type::F16) => |old, b, _| {
-            let sum = f16::from_bits(old as u16).to_f32() + f16::from_bits(b as u16).to_f32();
-            u64::from(f16::from_f32(sum).to_bits())
-        },
-        ("add", Type::Bf16) => |old, b, _| {
-            let sum = bf16::from_bits(old as u16).to_f32() + bf16::from_bits(b as u16).to_f32();
-            u64::from(bf16::from_f32(sum).to_bits())
-        },
-        ("add", Type::F16x2) => |old, b, _| {
-            let part = |n: u32| {
-                let at = |v: u64| f16::from_bits((v >> n) as u16).to_f32();
-                u64::from(f16::from_f32(at(old) + at(b)).to_bits()) << n
-            };
-            part(0) | part(16)
-        },
-        ("add", Type::Bf16x2) => |old, b, _| {
-            let part = |n: u32| {
-                let at = |v: u64| bf16::from_bits((v >> n) as u16).to_f32();
-                u64::from(bf16::from_f32(at(old) + at(b)).to_bits()) << n
-            };
-            part(0) | part(16)
-        },
+        ("add", Type::F16) => halves!(f16 at 0, |a, b| a + b),
+        ("add", Type::Bf16) => halves!(bf16 at 0, |a, b| a + b),
+        ("add", Type::F16x2) => halves!(f16 at 0 16, |a, b| a + b),
+        ("add", Type::Bf16x2) => halves!(bf16 at 0 16, |a, b| a + b),
         ("add", _) if ty.size() == 4 => |old, b, _| u64::from((old as u32).wrapping_add(b as u32)),
         ("add", _) => |old, b, _| old.wrapping_add(b),
-        ("min", Type::F16) => {
-            |old, b, _| u64::from(f16::from_bits(old as u16).min(f16::from_bits(b as u16)).to_bits())
-        }
-        ("max", Type::F16) => {
-            |old, b, _| u64::from(f16::from_bits(old as u16).max(f16::from_bits(b as u16)).to_bits())
-        }
-        ("min", Type::Bf16) => {
-            |old, b, _| u64::from(bf16::from_bits(old as u16).min(bf16::from_bits(b as u16)).to_bits())
-        }
-        ("max", Type::Bf16) => {
-            |old, b, _| u64::from(bf16::from_bits(old as u16).max(bf16::from_bits(b as u16)).to_bits())
-        }
+        ("min", Type::F16) => halves!(f16 at 0, f16::min),
+        ("max", Type::F16) => halves!(f16 at 0, f16::max),
+        ("min", Type::Bf16) => halves!(bf16 at 0, bf16::min),
+        ("max", Type::Bf16) => halves!(bf16 at 0, bf16::max),
         ("min", Type::S32) => |old, b, _| u64::from((old as i32).min(b as i32) as u32),
         ("max", Type::S32) => |old, b, _| u64::from((old as i32).max(b as i32) as u32),
         ("min", Type::S64) => |old, b, _| (old as i64).min(b as i64) as u64,

@@ -30,14 +30,12 @@ mod warp;
 mod wgmma;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
-
-use parking_lot::Mutex;
+use std::sync::Arc;
 
 pub(in crate::exec) use memory::modify;
 
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
-use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine, Scope};
+use super::program::{CODE, Ins, NONE, Op, Predicate, Program, Routine, Scope};
 use crate::host_line::is_toolkit;
 use crate::ptx::ast::Name;
 use crate::ptx::{Function, Instruction, Module, Space, Statement, Type, Variable};
@@ -191,27 +189,12 @@ impl<'m> Lower<'m> {
         let params = kernel.prototype.params.iter().map(|v| reserve(&mut param_bytes, v)).collect();
         let program = Program {
             name: kernel.name.to_string(),
-            module: 0,
-            code: Vec::new(),
-            lines: Vec::new(),
-            locations: Vec::new(),
             files: module.files.clone(),
-            functions: Vec::new(),
-            by_number: HashMap::new(),
-            unsupported: Vec::new(),
-            approximate: false,
-            matrices: Vec::new(),
-            copies: Vec::new(),
-            bulk_copies: Vec::new(),
-            calls: Vec::<CallSite>::new(),
-            tables: Vec::new(),
-            constants: Arc::default(),
             // The first word is the frame pointer.
             sizes: Sizes { words: 1, wides: 0, preds: 0 },
             static_shared,
             param_bytes,
             params,
-            accesses: 0,
             architecture: module.target.iter().find_map(|name| {
                 name.strip_prefix("sm_")?.trim_end_matches(char::is_alphabetic).parse().ok()
             }),
@@ -224,11 +207,7 @@ impl<'m> Lower<'m> {
                 .filter(|v| v.space == Space::Const)
                 .map(Variable::size)
                 .sum(),
-            shows_order: false,
-            arrays: Vec::new(),
-            array_of: HashMap::new(),
-            reported: Mutex::default(),
-            behind: OnceLock::new(),
+            ..Program::default()
         };
         Self {
             module,

@@ -50,8 +50,7 @@ impl Lower<'_> {
     }
 
     fn pair_of_eight(&mut self, i: &Instruction, e4m3: bool, from: Type) -> Result<(), Failure> {
-        let d = self.dst(operand(i, 0)?, Type::B16)?;
-        let a = self.src(operand(i, 1)?, from)?;
+        let [d, a] = self.registers(i, [Type::B16, from])?;
         let f: Alu = match (from, e4m3, i.has("relu")) {
             (Type::F32, ..) => {
                 // The second operand becomes the lower part.

@@ -1,10 +1,11 @@
 //! Operands: names, constants and addresses become slots.
 
 use super::allocate::FRAME;
+use super::integer::operand;
 use super::{Failure, Lower, Symbol};
-use crate::exec::file::{CONSTANT, Class, Slot, low};
-use crate::exec::program::{LOCAL, Op, PARAM, SHARED, Special};
-use crate::ptx::{Operand, Type};
+use crate::exec::file::{Alu, CONSTANT, Class, Slot, low};
+use crate::exec::program::{LOCAL, NONE, Op, PARAM, SHARED, Special};
+use crate::ptx::{Instruction, Operand, Type};
 
 impl Class {
     /// The class of registers that hold a type.
@@ -133,6 +134,29 @@ impl Lower<'_> {
                 return Err(format!("{name} has no address"));
             }
         })
+    }
+
+    /// The registers of an instruction's first operands, which have these types. The first is written.
+    pub(super) fn registers<const N: usize>(
+        &mut self,
+        i: &Instruction,
+        types: [Type; N],
+    ) -> Result<[Slot; N], Failure> {
+        let mut slots = [NONE; N];
+        for (n, ty) in types.into_iter().enumerate() {
+            slots[n] = if n == 0 { self.dst(operand(i, 0)?, ty)? } else { self.src(operand(i, n)?, ty)? };
+        }
+        Ok(slots)
+    }
+
+    /// An operation whose operands all have one type. Returns the register that it writes.
+    pub(super) fn uniform(&mut self, i: &Instruction, f: Alu, ty: Type) -> Result<Slot, Failure> {
+        let mut slots = vec![self.dst(operand(i, 0)?, ty)?];
+        for o in &i.operands[1..] {
+            slots.push(self.src(o, ty)?);
+        }
+        self.alu(f, &slots);
+        Ok(slots[0])
     }
 
     /// The register that an instruction writes. A sink gets one that nothing reads.

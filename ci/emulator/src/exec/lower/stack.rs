@@ -20,8 +20,7 @@ impl Lower<'_> {
                     let align = u32::try_from(*align).ok().filter(|align| align.is_power_of_two());
                     top.align = align.ok_or("an alignment is a power of two")?;
                 }
-                let d = self.dst(operand(i, 0)?, ty)?;
-                let bytes = self.src(operand(i, 1)?, ty)?;
+                let [d, bytes] = self.registers(i, [ty, ty])?;
                 self.emit(Op::Alloca(top, wide), &[d, bytes]);
             }
             "stacksave" => {

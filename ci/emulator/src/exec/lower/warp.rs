@@ -25,9 +25,7 @@ impl Lower<'_> {
                 if ty.is_float() {
                     return Err("this type is not known to the emulator".into());
                 }
-                let d = self.dst(operand(i, 0)?, ty)?;
-                let a = self.src(operand(i, 1)?, ty)?;
-                let mask = self.src(operand(i, 2)?, Type::B32)?;
+                let [d, a, mask] = self.registers(i, [ty, ty, Type::B32])?;
                 let op = reduce(i, ty).ok_or("an unknown reduction")?;
                 self.emit(Op::Redux(op), &[d, a, mask]);
                 Ok(())
@@ -45,23 +43,19 @@ impl Lower<'_> {
                 Ok(())
             }
             "isspacep" => {
-                let p = self.dst(operand(i, 0)?, Type::Pred)?;
-                let a = self.src(operand(i, 1)?, Type::B64)?;
+                let [p, a] = self.registers(i, [Type::Pred, Type::B64])?;
                 self.emit(Op::IsSpace(super::memory::space(i), i.has("shared::cluster")), &[p, a]);
                 Ok(())
             }
             "mapa" => {
                 let ty = i.types().last().ok_or("no type")?;
-                let d = self.dst(operand(i, 0)?, ty)?;
-                let a = self.src(operand(i, 1)?, ty)?;
-                let rank = self.src(operand(i, 2)?, Type::U32)?;
+                let [d, a, rank] = self.registers(i, [ty, ty, Type::U32])?;
                 self.emit(Op::MapAddress(ty.size() == 8), &[d, a, rank]);
                 Ok(())
             }
             "getctarank" => {
                 let ty = i.types().last().ok_or("no type")?;
-                let d = self.dst(operand(i, 0)?, Type::U32)?;
-                let a = self.src(operand(i, 1)?, ty)?;
+                let [d, a] = self.registers(i, [Type::U32, ty])?;
                 self.emit(Op::RankOf(ty.size() == 8), &[d, a]);
                 Ok(())
             }
