@@ -8,6 +8,7 @@
 //! runs. Both are the author's, as the sources are: somebody who writes files with right hashes can write
 //! anything.
 
+#[cfg(any(feature = "nvcc", test))]
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -23,7 +24,11 @@ use crate::Error;
 const VARIABLE: &str = "CUDA_KERNELS_PREBUILT";
 
 /// The command that writes the files.
-const COMMAND: &str = "CUDA_KERNELS_PREBUILT=write cargo build";
+pub(crate) const COMMAND: &str = if cfg!(feature = "nvcc") {
+    "CUDA_KERNELS_PREBUILT=write cargo build"
+} else {
+    "CUDA_KERNELS_PREBUILT=write cargo build --features cuda-kernels-build/nvcc"
+};
 
 /// The version of what is in the files. A handle's text is for the `cuda-safe` of the same version.
 const FORMAT: &str = concat!("1 of ", env!("CARGO_PKG_VERSION"));
@@ -129,6 +134,7 @@ impl Package {
     }
 
     /// Writes the files, and returns what they have.
+    #[cfg(any(feature = "nvcc", test))]
     pub(crate) fn write(
         &self,
         code: Vec<u8>,
@@ -231,6 +237,7 @@ fn package_folder() -> PathBuf {
 
 /// Returns the hash of each file of the package, by its path there. Files elsewhere differ from machine to
 /// machine, and are left out.
+#[cfg(any(feature = "nvcc", test))]
 fn hashed(sources: &BTreeSet<PathBuf>, folder: &Path) -> Result<BTreeSet<(String, String)>, Error> {
     let folder = folder.canonicalize().map_err(Error::of_file(folder))?;
     let out = env::var_os("OUT_DIR").and_then(|out| Path::new(&out).canonicalize().ok());

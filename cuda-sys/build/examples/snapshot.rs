@@ -5,7 +5,7 @@
 //! `ci/test windows` compares the rest.
 //!
 //! `ci/snapshot` runs it: `snapshot FILE [--types] NEWEST OLDER...`, with the roots of toolkits from the
-//! newest to the oldest. With `--types` the functions are left out.
+//! newest to the oldest. With `--types` these are declarations of types, without functions and `Default`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,9 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let (bindings, roots) = match roots {
-        [types, roots @ ..] if types == "--types" => (Bindings::new().types_only(), roots),
+        [types, roots @ ..] if types == "--types" => {
+            (Bindings::new().types_only().declarations_only(), roots)
+        }
         roots => (Bindings::new(), roots),
     };
     match write(&bindings.signatures_only(), Path::new(file), roots) {

@@ -15,8 +15,8 @@
 extern "C" {
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit, void *thread,
-                            void *block, void *block_dim, void *grid_dim, int *warp);
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
+                            void *thread, void *block, void *block_dim, void *grid_dim, int *warp);
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t size,
                        int constant, int global);
 }
@@ -532,7 +532,7 @@ void outcomes() {
     std::printf("%s\n", line.c_str());
 }
 
-// Registers a kernel and a variable of a module, as constructors of nvcc do: a fatbinary with one text of PTX.
+// Registers a kernel and a variable of a module of one text of PTX, as constructors of nvcc do.
 struct Registered {
     static constexpr char text[] =
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .align 4 .u32 v = 7;\n"
@@ -561,8 +561,8 @@ struct Registered {
         std::memcpy(fatbinary.entry.code, text, sizeof(text));
         wrapper.data = &fatbinary;
         void **handle = __cudaRegisterFatBinary(&wrapper);
-        __cudaRegisterFunction(handle, &kernel, const_cast<char *>(kernel_device), kernel_name, -1, nullptr, nullptr,
-                               nullptr, nullptr, nullptr);
+        __cudaRegisterFunction(handle, &kernel, const_cast<char *>(kernel_device), kernel_name, -1, nullptr,
+                               nullptr, nullptr, nullptr, nullptr);
         __cudaRegisterVar(handle, &variable, const_cast<char *>(device), name, 0, 4, 0, 0);
         __cudaRegisterFatBinaryEnd(handle);
     }

@@ -84,9 +84,14 @@ mad.lo.s32 %r1, %r3, %r4, %r5;
 
 /// Says what is proven: the end of the bytes of x and y, or the refusal.
 fn proven(body: &str) -> Result<[i64; 2], String> {
+    proven_as(body, "256")
+}
+
+/// Does the same with bytes of shared memory, and the word for a cooperative launch.
+pub(super) fn proven_as(body: &str, shared: &str) -> Result<[i64; 2], String> {
     let text = format!("{START}{body}\nret;\n}}\n");
     let kernels = kernels(&text).unwrap_or_else(|error| panic!("{error}: {body}"));
-    let (spec, _) = Spec::parse("k | 4 | 64 | p,p,100 | , | 256", &kernels).expect("a launch");
+    let (spec, _) = Spec::parse(&format!("k | 4 | 64 | p,p,100 | , | {shared}"), &kernels).expect("a launch");
     match spec.with(|launch| prove(&kernels[0], launch)) {
         Verdict::Refused(refusal) => Err(refusal.to_string()),
         Verdict::Proven(proof) => {
