@@ -45,9 +45,10 @@
 //! With the feature `load` the program is not linked to libcudart. The first call of any function loads
 //! `libcudart.so.13`: as the loader finds it (`LD_LIBRARY_PATH`, so the emulator can take its place), then
 //! from the toolkit that `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT` or `CUDA_TOOLKIT_ROOT_DIR` names, then from
-//! `/usr/local/cuda` and `/opt/cuda`. It stays loaded. The feature is for programs; a library compiles the
-//! same with and without it. It excludes `static`. No toolkit, libclang or C++ compiler is needed where the
-//! program is built, and without the default feature `headers` bindgen is not compiled.
+//! `/usr/local/cuda` and `/opt/cuda`. On Windows it is `cudart64_13.dll`, with `PATH`. It stays loaded. The
+//! feature is for programs; a library compiles the same with and without it. It excludes `static`. No
+//! toolkit, libclang or C++ compiler is needed where the program is built, and without the default feature
+//! `headers` bindgen is not compiled.
 //!
 //! - **No library**: every function returns `cudaErrorSharedObjectInitFailed` (303). [`cudaGetErrorString`]
 //!   of that code says what was looked for, where, and what to do.

@@ -1,9 +1,9 @@
 //! Memory and semaphores of other interfaces, such as Vulkan, in the same process or another one.
 //!
-//! The other side exports them as opaque file descriptors. Importing is `unsafe`: the tracker does not see
-//! what the other side does, and a descriptor says neither what it is nor how large it is. A part of
-//! imported memory is a [`DeviceBuffer`] like any other. Semaphores order the work of both sides: a stream
-//! signals one, or waits for one, and so does the other side.
+//! The other side exports them as opaque file descriptors, on Windows as opaque handles. Importing is
+//! `unsafe`: the tracker does not see what the other side does, and a descriptor says neither what it is nor
+//! how large it is. A part of imported memory is a [`DeviceBuffer`] like any other. Semaphores order the work
+//! of both sides: a stream signals one, or waits for one, and so does the other side.
 //!
 //! Nothing here blocks, except the drops: a buffer's and a semaphore's wait for the work that uses it.
 //!

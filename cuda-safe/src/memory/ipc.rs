@@ -189,7 +189,7 @@ sent_bytes! {
 }
 
 impl MemoryPool {
-    /// Returns a file descriptor by which another process can import the pool.
+    /// Returns a file descriptor by which another process can import the pool. On Windows it is a handle.
     ///
     /// Stands for [`cudaMemPoolExportToShareableHandle`](sys::cudaMemPoolExportToShareableHandle).
     ///
