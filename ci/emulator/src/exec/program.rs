@@ -83,8 +83,8 @@ pub struct Program {
     pub shows_order: bool,
     /// The arrays of shared memory that have a size.
     pub arrays: Vec<SharedArray>,
-    /// Instructions whose address is of one of them.
-    pub array_of: HashMap<u32, u16>,
+    /// For each instruction, the one of them that its address is of. Each access asks: no hash table.
+    pub array_of: Vec<Option<u16>>,
     /// The mistakes that were reported: the instructions that take part.
     pub reported: Mutex<HashSet<(Mistake, u32, u32)>>,
     /// The code behind each barrier, once it was asked for.
