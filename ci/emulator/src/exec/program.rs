@@ -23,6 +23,10 @@ pub const LOCAL: u64 = 0x0200_0000_0000_0000;
 /// Where the window over a kernel's arguments starts.
 pub const PARAM: u64 = 0x0300_0000_0000_0000;
 
+/// The special register with the place of the shared memory that the system reserves for cooperative groups.
+/// A kernel that reads it has such an array behind its own.
+pub const RESERVED: &str = "%reserved_smem_offset_1";
+
 /// A lowered kernel.
 #[derive(Debug)]
 pub struct Program {
@@ -103,6 +107,12 @@ pub struct Behind {
 }
 
 impl Program {
+    /// The bytes of shared memory that the program itself has declared.
+    #[must_use]
+    pub fn declared_shared(&self) -> u32 {
+        self.arrays.iter().find(|it| it.name == RESERVED).map_or(self.static_shared, |it| it.start)
+    }
+
     /// The place of an instruction, in PTX and, if known, in the source.
     #[must_use]
     pub fn place(&self, pc: u32) -> CodeLine {
