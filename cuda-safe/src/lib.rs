@@ -91,6 +91,7 @@ pub mod process;
 mod reset;
 pub mod soundness;
 pub mod stream;
+mod system;
 pub mod texture;
 mod thread_state;
 

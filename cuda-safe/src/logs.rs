@@ -6,15 +6,14 @@
 //! Nothing here blocks or is stream-ordered, and everything may be used from any thread.
 #![expect(unsafe_code, reason = "reads the driver's log, and gives it a function to call")]
 
-use std::ffi::{CString, c_char, c_void};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::{c_char, c_void};
 use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
 use crate::callback::{FunctionRegister, contained};
-use crate::error::{Detail, Error, OrRefused, Result};
-use crate::{check, process, stream, sys};
+use crate::error::{Detail, Error, Result};
+use crate::{check, process, stream, sys, system};
 
 /// The size of the read buffer in bytes: more than the driver retains, and a zero byte.
 const LOG_BYTES: usize = 32 << 10;
@@ -120,8 +119,7 @@ pub fn dump_to_memory(from: Option<&mut Position>) -> Result<String> {
 pub fn dump_to_file(from: Option<&mut Position>, path: impl AsRef<Path>) -> Result<()> {
     const API: &str = "dump_to_file";
     stream::ensure_idle(API)?;
-    let path = CString::new(path.as_ref().as_os_str().as_bytes());
-    let path = path.ok().or_refused(API, || Detail::nul_byte("the path"))?;
+    let path = system::c_path(API, path.as_ref())?;
     let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);
     // SAFETY: the first pointer is to a live variable, or null. The path ends in a zero byte.
     unsafe { check!(cudaLogsDumpToFile(position, path.as_ptr(), 0)) }

@@ -2,9 +2,10 @@
 #![doc = include_str!("../docs/environment.md")]
 #![expect(unsafe_code, reason = "has the C library call a function in children")]
 
-use std::ffi::c_int;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::system;
 
 // Identifies the process by a number that a fork changes in the child.
 //
@@ -21,16 +22,6 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// The value of `NUMBER` if the C library does not report forks. The number then comes from the system.
 const ASKS: u32 = u32::MAX;
-
-unsafe extern "C" {
-    /// POSIX: registers functions that are called around every `fork`: before it, then in the parent,
-    /// and in the child.
-    fn pthread_atfork(
-        prepare: Option<unsafe extern "C" fn()>,
-        parent: Option<unsafe extern "C" fn()>,
-        child: Option<unsafe extern "C" fn()>,
-    ) -> c_int;
-}
 
 /// Returns the number of this process. A child of a fork has another number.
 #[inline]
@@ -54,8 +45,8 @@ fn first_time() -> u32 {
     ONCE.call_once(|| {
         // SAFETY: the function only increments an atomic, which is allowed in the child of a process
         // with many threads.
-        let code = unsafe { pthread_atfork(None, None, Some(forked)) };
-        NUMBER.store(if code == 0 { 1 } else { ASKS }, Ordering::Relaxed);
+        let is_told = unsafe { system::at_fork(forked) };
+        NUMBER.store(if is_told { 1 } else { ASKS }, Ordering::Relaxed);
     });
     match NUMBER.load(Ordering::Relaxed) {
         // Process ids are positive `i32`s.

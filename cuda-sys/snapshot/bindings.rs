@@ -259,14 +259,16 @@ pub struct ulong1 {
     pub x: ::core::ffi::c_ulong,
 }
 #[repr(C)]
-#[repr(align(16))]
+#[cfg_attr(windows, repr(align(8)))]
+#[cfg_attr(not(windows), repr(align(16)))]
 #[derive(Debug, Default, Copy, Clone, PartialEq)]
 pub struct long2 {
     pub x: ::core::ffi::c_long,
     pub y: ::core::ffi::c_long,
 }
 #[repr(C)]
-#[repr(align(16))]
+#[cfg_attr(windows, repr(align(8)))]
+#[cfg_attr(not(windows), repr(align(16)))]
 #[derive(Debug, Default, Copy, Clone, PartialEq)]
 pub struct ulong2 {
     pub x: ::core::ffi::c_ulong,

@@ -30,9 +30,9 @@
 //! it to direct dependents, with `DEP_CUDART_ROOT`, `_INCLUDE`, `_LIB` and `_NVCC`.
 //!
 //! With the feature `load`, or if `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, the build needs no toolkit: it
-//! uses the signatures in the package. They are those of the newest headers, CUDA 13.5. An item that CUDA
-//! 13.0 lacks names the version that added it. With the variables alone they are for documentation and type
-//! checks, and nothing can be linked.
+//! uses the signatures in the package. They are those of the newest headers that the package knows. An item
+//! that CUDA 13.0 lacks names the version that added it. With the variables alone they are for documentation
+//! and type checks, and nothing can be linked.
 //!
 //! # At run time
 //! A program requests `libcudart.so.12` or `.13` from the loader, by the major version of the headers. The
@@ -91,6 +91,8 @@ mod constants;
 mod inline;
 #[cfg(feature = "load")]
 mod load;
+#[doc(hidden)]
+pub mod registration;
 mod runtime;
 
 pub use bindings::*;

@@ -79,433 +79,7 @@ pub const cudaRoundMinInf: cudaRoundMode = cudaRoundMode(3);
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaRoundMode(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct char1 {
-    pub x: ::core::ffi::c_schar,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct uchar1 {
-    pub x: ::core::ffi::c_uchar,
-}
-#[repr(C)]
-#[repr(align(2))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct char2 {
-    pub x: ::core::ffi::c_schar,
-    pub y: ::core::ffi::c_schar,
-}
-#[repr(C)]
-#[repr(align(2))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct uchar2 {
-    pub x: ::core::ffi::c_uchar,
-    pub y: ::core::ffi::c_uchar,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct char3 {
-    pub x: ::core::ffi::c_schar,
-    pub y: ::core::ffi::c_schar,
-    pub z: ::core::ffi::c_schar,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct uchar3 {
-    pub x: ::core::ffi::c_uchar,
-    pub y: ::core::ffi::c_uchar,
-    pub z: ::core::ffi::c_uchar,
-}
-#[repr(C)]
-#[repr(align(4))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct char4 {
-    pub x: ::core::ffi::c_schar,
-    pub y: ::core::ffi::c_schar,
-    pub z: ::core::ffi::c_schar,
-    pub w: ::core::ffi::c_schar,
-}
-#[repr(C)]
-#[repr(align(4))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct uchar4 {
-    pub x: ::core::ffi::c_uchar,
-    pub y: ::core::ffi::c_uchar,
-    pub z: ::core::ffi::c_uchar,
-    pub w: ::core::ffi::c_uchar,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct short1 {
-    pub x: ::core::ffi::c_short,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ushort1 {
-    pub x: ::core::ffi::c_ushort,
-}
-#[repr(C)]
-#[repr(align(4))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct short2 {
-    pub x: ::core::ffi::c_short,
-    pub y: ::core::ffi::c_short,
-}
-#[repr(C)]
-#[repr(align(4))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ushort2 {
-    pub x: ::core::ffi::c_ushort,
-    pub y: ::core::ffi::c_ushort,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct short3 {
-    pub x: ::core::ffi::c_short,
-    pub y: ::core::ffi::c_short,
-    pub z: ::core::ffi::c_short,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ushort3 {
-    pub x: ::core::ffi::c_ushort,
-    pub y: ::core::ffi::c_ushort,
-    pub z: ::core::ffi::c_ushort,
-}
-#[repr(C)]
-#[repr(align(8))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct short4 {
-    pub x: ::core::ffi::c_short,
-    pub y: ::core::ffi::c_short,
-    pub z: ::core::ffi::c_short,
-    pub w: ::core::ffi::c_short,
-}
-#[repr(C)]
-#[repr(align(8))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ushort4 {
-    pub x: ::core::ffi::c_ushort,
-    pub y: ::core::ffi::c_ushort,
-    pub z: ::core::ffi::c_ushort,
-    pub w: ::core::ffi::c_ushort,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct int1 {
-    pub x: ::core::ffi::c_int,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct uint1 {
-    pub x: ::core::ffi::c_uint,
-}
-#[repr(C)]
-#[repr(align(8))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct int2 {
-    pub x: ::core::ffi::c_int,
-    pub y: ::core::ffi::c_int,
-}
-#[repr(C)]
-#[repr(align(8))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct uint2 {
-    pub x: ::core::ffi::c_uint,
-    pub y: ::core::ffi::c_uint,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct int3 {
-    pub x: ::core::ffi::c_int,
-    pub y: ::core::ffi::c_int,
-    pub z: ::core::ffi::c_int,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct uint3 {
-    pub x: ::core::ffi::c_uint,
-    pub y: ::core::ffi::c_uint,
-    pub z: ::core::ffi::c_uint,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct int4 {
-    pub x: ::core::ffi::c_int,
-    pub y: ::core::ffi::c_int,
-    pub z: ::core::ffi::c_int,
-    pub w: ::core::ffi::c_int,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct uint4 {
-    pub x: ::core::ffi::c_uint,
-    pub y: ::core::ffi::c_uint,
-    pub z: ::core::ffi::c_uint,
-    pub w: ::core::ffi::c_uint,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct long1 {
-    pub x: ::core::ffi::c_long,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulong1 {
-    pub x: ::core::ffi::c_ulong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct long2 {
-    pub x: ::core::ffi::c_long,
-    pub y: ::core::ffi::c_long,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulong2 {
-    pub x: ::core::ffi::c_ulong,
-    pub y: ::core::ffi::c_ulong,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct long3 {
-    pub x: ::core::ffi::c_long,
-    pub y: ::core::ffi::c_long,
-    pub z: ::core::ffi::c_long,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulong3 {
-    pub x: ::core::ffi::c_ulong,
-    pub y: ::core::ffi::c_ulong,
-    pub z: ::core::ffi::c_ulong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct long4 {
-    pub x: ::core::ffi::c_long,
-    pub y: ::core::ffi::c_long,
-    pub z: ::core::ffi::c_long,
-    pub w: ::core::ffi::c_long,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulong4 {
-    pub x: ::core::ffi::c_ulong,
-    pub y: ::core::ffi::c_ulong,
-    pub z: ::core::ffi::c_ulong,
-    pub w: ::core::ffi::c_ulong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct long4_16a {
-    pub x: ::core::ffi::c_long,
-    pub y: ::core::ffi::c_long,
-    pub z: ::core::ffi::c_long,
-    pub w: ::core::ffi::c_long,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulong4_16a {
-    pub x: ::core::ffi::c_ulong,
-    pub y: ::core::ffi::c_ulong,
-    pub z: ::core::ffi::c_ulong,
-    pub w: ::core::ffi::c_ulong,
-}
-#[repr(C)]
-#[repr(align(32))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct long4_32a {
-    pub x: ::core::ffi::c_long,
-    pub y: ::core::ffi::c_long,
-    pub z: ::core::ffi::c_long,
-    pub w: ::core::ffi::c_long,
-}
-#[repr(C)]
-#[repr(align(32))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulong4_32a {
-    pub x: ::core::ffi::c_ulong,
-    pub y: ::core::ffi::c_ulong,
-    pub z: ::core::ffi::c_ulong,
-    pub w: ::core::ffi::c_ulong,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct float1 {
-    pub x: f32,
-}
-#[repr(C)]
-#[repr(align(8))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct float2 {
-    pub x: f32,
-    pub y: f32,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct float3 {
-    pub x: f32,
-    pub y: f32,
-    pub z: f32,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct float4 {
-    pub x: f32,
-    pub y: f32,
-    pub z: f32,
-    pub w: f32,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct longlong1 {
-    pub x: ::core::ffi::c_longlong,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulonglong1 {
-    pub x: ::core::ffi::c_ulonglong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct longlong2 {
-    pub x: ::core::ffi::c_longlong,
-    pub y: ::core::ffi::c_longlong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulonglong2 {
-    pub x: ::core::ffi::c_ulonglong,
-    pub y: ::core::ffi::c_ulonglong,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct longlong3 {
-    pub x: ::core::ffi::c_longlong,
-    pub y: ::core::ffi::c_longlong,
-    pub z: ::core::ffi::c_longlong,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulonglong3 {
-    pub x: ::core::ffi::c_ulonglong,
-    pub y: ::core::ffi::c_ulonglong,
-    pub z: ::core::ffi::c_ulonglong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct longlong4 {
-    pub x: ::core::ffi::c_longlong,
-    pub y: ::core::ffi::c_longlong,
-    pub z: ::core::ffi::c_longlong,
-    pub w: ::core::ffi::c_longlong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct longlong4_16a {
-    pub x: ::core::ffi::c_longlong,
-    pub y: ::core::ffi::c_longlong,
-    pub z: ::core::ffi::c_longlong,
-    pub w: ::core::ffi::c_longlong,
-}
-#[repr(C)]
-#[repr(align(32))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct longlong4_32a {
-    pub x: ::core::ffi::c_longlong,
-    pub y: ::core::ffi::c_longlong,
-    pub z: ::core::ffi::c_longlong,
-    pub w: ::core::ffi::c_longlong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulonglong4 {
-    pub x: ::core::ffi::c_ulonglong,
-    pub y: ::core::ffi::c_ulonglong,
-    pub z: ::core::ffi::c_ulonglong,
-    pub w: ::core::ffi::c_ulonglong,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulonglong4_16a {
-    pub x: ::core::ffi::c_ulonglong,
-    pub y: ::core::ffi::c_ulonglong,
-    pub z: ::core::ffi::c_ulonglong,
-    pub w: ::core::ffi::c_ulonglong,
-}
-#[repr(C)]
-#[repr(align(32))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct ulonglong4_32a {
-    pub x: ::core::ffi::c_ulonglong,
-    pub y: ::core::ffi::c_ulonglong,
-    pub z: ::core::ffi::c_ulonglong,
-    pub w: ::core::ffi::c_ulonglong,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct double1 {
-    pub x: f64,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct double2 {
-    pub x: f64,
-    pub y: f64,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct double3 {
-    pub x: f64,
-    pub y: f64,
-    pub z: f64,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct double4 {
-    pub x: f64,
-    pub y: f64,
-    pub z: f64,
-    pub w: f64,
-}
-#[repr(C)]
-#[repr(align(16))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct double4_16a {
-    pub x: f64,
-    pub y: f64,
-    pub z: f64,
-    pub w: f64,
-}
-#[repr(C)]
-#[repr(align(32))]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
-pub struct double4_32a {
-    pub x: f64,
-    pub y: f64,
-    pub z: f64,
-    pub w: f64,
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct dim3 {
     pub x: ::core::ffi::c_uint,
     pub y: ::core::ffi::c_uint,
@@ -696,15 +270,6 @@ pub struct cudaChannelFormatDesc {
     pub w: ::core::ffi::c_int,
     pub f: cudaChannelFormatKind,
 }
-impl Default for cudaChannelFormatDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug)]
 pub struct cudaArray {
@@ -720,7 +285,7 @@ pub struct cudaMipmappedArray {
 pub type cudaMipmappedArray_t = *mut cudaMipmappedArray;
 pub type cudaMipmappedArray_const_t = *const cudaMipmappedArray;
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaArraySparseProperties {
     pub tileExtent: cudaArraySparseProperties__bindgen_ty_1,
     pub miptailFirstLevel: ::core::ffi::c_uint,
@@ -729,14 +294,14 @@ pub struct cudaArraySparseProperties {
     pub reserved: [::core::ffi::c_uint; 4usize],
 }
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaArraySparseProperties__bindgen_ty_1 {
     pub width: ::core::ffi::c_uint,
     pub height: ::core::ffi::c_uint,
     pub depth: ::core::ffi::c_uint,
 }
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaArrayMemoryRequirements {
     pub size: usize,
     pub alignment: usize,
@@ -765,24 +330,15 @@ pub struct cudaPitchedPtr {
     pub xsize: usize,
     pub ysize: usize,
 }
-impl Default for cudaPitchedPtr {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExtent {
     pub width: usize,
     pub height: usize,
     pub depth: usize,
 }
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaPos {
     pub x: usize,
     pub y: usize,
@@ -800,30 +356,12 @@ pub struct cudaMemcpy3DParms {
     pub extent: cudaExtent,
     pub kind: cudaMemcpyKind,
 }
-impl Default for cudaMemcpy3DParms {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemcpyNodeParams {
     pub flags: ::core::ffi::c_int,
     pub reserved: [::core::ffi::c_int; 3usize],
     pub copyParams: cudaMemcpy3DParms,
-}
-impl Default for cudaMemcpyNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -838,15 +376,6 @@ pub struct cudaMemcpy3DPeerParms {
     pub dstDevice: ::core::ffi::c_int,
     pub extent: cudaExtent,
 }
-impl Default for cudaMemcpy3DPeerParms {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemsetParams {
@@ -857,15 +386,6 @@ pub struct cudaMemsetParams {
     pub width: usize,
     pub height: usize,
 }
-impl Default for cudaMemsetParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemsetParamsV2 {
@@ -875,15 +395,6 @@ pub struct cudaMemsetParamsV2 {
     pub elementSize: ::core::ffi::c_uint,
     pub width: usize,
     pub height: usize,
-}
-impl Default for cudaMemsetParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub const cudaAccessPropertyNormal: cudaAccessProperty = cudaAccessProperty(0);
 pub const cudaAccessPropertyStreaming: cudaAccessProperty = cudaAccessProperty(1);
@@ -900,15 +411,6 @@ pub struct cudaAccessPolicyWindow {
     pub hitProp: cudaAccessProperty,
     pub missProp: cudaAccessProperty,
 }
-impl Default for cudaAccessPolicyWindow {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 pub type cudaHostFn_t = ::core::option::Option<unsafe extern "C" fn(userData: *mut ::core::ffi::c_void)>;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -916,29 +418,11 @@ pub struct cudaHostNodeParams {
     pub fn_: cudaHostFn_t,
     pub userData: *mut ::core::ffi::c_void,
 }
-impl Default for cudaHostNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaHostNodeParamsV2 {
     pub fn_: cudaHostFn_t,
     pub userData: *mut ::core::ffi::c_void,
-}
-impl Default for cudaHostNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub const cudaStreamCaptureStatusNone: cudaStreamCaptureStatus = cudaStreamCaptureStatus(0);
 pub const cudaStreamCaptureStatusActive: cudaStreamCaptureStatus = cudaStreamCaptureStatus(1);
@@ -1075,28 +559,10 @@ pub union cudaResourceDesc__bindgen_ty_1 {
 pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 {
     pub array: cudaArray_t,
 }
-impl Default for cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_2 {
     pub mipmap: cudaMipmappedArray_t,
-}
-impl Default for cudaResourceDesc__bindgen_ty_1__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -1104,15 +570,6 @@ pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
     pub devPtr: *mut ::core::ffi::c_void,
     pub desc: cudaChannelFormatDesc,
     pub sizeInBytes: usize,
-}
-impl Default for cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -1123,51 +580,10 @@ pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
     pub height: usize,
     pub pitchInBytes: usize,
 }
-impl Default for cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_5 {
     pub reserved: [::core::ffi::c_int; 32usize],
-}
-impl Default for cudaResourceDesc__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaResourceDesc__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaResourceDesc__bindgen_ty_1 {{ union }}")
-    }
-}
-impl Default for cudaResourceDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaResourceDesc {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaResourceDesc {{ resType: {:?}, res: {:?}, flags: {:?} }}",
-            self.resType, self.res, self.flags
-        )
-    }
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -1182,15 +598,6 @@ pub struct cudaResourceViewDesc {
     pub lastLayer: ::core::ffi::c_uint,
     pub reserved: [::core::ffi::c_uint; 16usize],
 }
-impl Default for cudaResourceViewDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaPointerAttributes {
@@ -1200,17 +607,8 @@ pub struct cudaPointerAttributes {
     pub hostPointer: *mut ::core::ffi::c_void,
     pub reserved: [::core::ffi::c_long; 8usize],
 }
-impl Default for cudaPointerAttributes {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaFuncAttributes {
     pub sharedSizeBytes: usize,
     pub constSizeBytes: usize,
@@ -1493,15 +891,6 @@ pub struct cudaMemLocation {
     pub type_: cudaMemLocationType,
     pub id: ::core::ffi::c_int,
 }
-impl Default for cudaMemLocation {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 pub const cudaMemAccessFlagsProtNone: cudaMemAccessFlags = cudaMemAccessFlags(0);
 pub const cudaMemAccessFlagsProtRead: cudaMemAccessFlags = cudaMemAccessFlags(1);
 pub const cudaMemAccessFlagsProtReadWrite: cudaMemAccessFlags = cudaMemAccessFlags(3);
@@ -1513,15 +902,6 @@ pub struct cudaMemAccessFlags(pub ::core::ffi::c_uint);
 pub struct cudaMemAccessDesc {
     pub location: cudaMemLocation,
     pub flags: cudaMemAccessFlags,
-}
-impl Default for cudaMemAccessDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub const cudaMemAllocationTypeInvalid: cudaMemAllocationType = cudaMemAllocationType(0);
 pub const cudaMemAllocationTypePinned: cudaMemAllocationType = cudaMemAllocationType(1);
@@ -1549,28 +929,10 @@ pub struct cudaMemPoolProps {
     pub usage: ::core::ffi::c_ushort,
     pub reserved: [::core::ffi::c_uchar; 54usize],
 }
-impl Default for cudaMemPoolProps {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemPoolPtrExportData {
     pub reserved: [::core::ffi::c_uchar; 64usize],
-}
-impl Default for cudaMemPoolPtrExportData {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -1581,15 +943,6 @@ pub struct cudaMemAllocNodeParams {
     pub bytesize: usize,
     pub dptr: *mut ::core::ffi::c_void,
 }
-impl Default for cudaMemAllocNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemAllocNodeParamsV2 {
@@ -1599,28 +952,10 @@ pub struct cudaMemAllocNodeParamsV2 {
     pub bytesize: usize,
     pub dptr: *mut ::core::ffi::c_void,
 }
-impl Default for cudaMemAllocNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemFreeNodeParams {
     pub dptr: *mut ::core::ffi::c_void,
-}
-impl Default for cudaMemFreeNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub const cudaGraphMemAttrUsedMemCurrent: cudaGraphMemAttributeType = cudaGraphMemAttributeType(0);
 pub const cudaGraphMemAttrUsedMemHigh: cudaGraphMemAttributeType = cudaGraphMemAttributeType(1);
@@ -1650,15 +985,6 @@ pub struct cudaMemcpyAttributes {
     pub dstLocHint: cudaMemLocation,
     pub flags: ::core::ffi::c_uint,
 }
-impl Default for cudaMemcpyAttributes {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 pub const cudaMemcpyOperandTypePointer: cudaMemcpy3DOperandType = cudaMemcpy3DOperandType(1);
 pub const cudaMemcpyOperandTypeArray: cudaMemcpy3DOperandType = cudaMemcpy3DOperandType(2);
 pub const cudaMemcpyOperandTypeMax: cudaMemcpy3DOperandType = cudaMemcpy3DOperandType(2147483647);
@@ -1666,7 +992,7 @@ pub const cudaMemcpyOperandTypeMax: cudaMemcpy3DOperandType = cudaMemcpy3DOperan
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaMemcpy3DOperandType(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaOffset3D {
     pub x: usize,
     pub y: usize,
@@ -1692,57 +1018,11 @@ pub struct cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
     pub layerHeight: usize,
     pub locHint: cudaMemLocation,
 }
-impl Default for cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2 {
     pub array: cudaArray_t,
     pub offset: cudaOffset3D,
-}
-impl Default for cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaMemcpy3DOperand__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaMemcpy3DOperand__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaMemcpy3DOperand__bindgen_ty_1 {{ union }}")
-    }
-}
-impl Default for cudaMemcpy3DOperand {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaMemcpy3DOperand {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaMemcpy3DOperand {{ type: {:?}, op: {:?} }}", self.type_, self.op)
-    }
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -1752,24 +1032,6 @@ pub struct cudaMemcpy3DBatchOp {
     pub extent: cudaExtent,
     pub srcAccessOrder: cudaMemcpySrcAccessOrder,
     pub flags: ::core::ffi::c_uint,
-}
-impl Default for cudaMemcpy3DBatchOp {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaMemcpy3DBatchOp {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaMemcpy3DBatchOp {{ src: {:?}, dst: {:?}, extent: {:?}, srcAccessOrder: {:?}, flags: {:?} }}",
-            self.src, self.dst, self.extent, self.srcAccessOrder, self.flags
-        )
-    }
 }
 pub const cudaDevP2PAttrPerformanceRank: cudaDeviceP2PAttr = cudaDeviceP2PAttr(1);
 pub const cudaDevP2PAttrAccessSupported: cudaDeviceP2PAttr = cudaDeviceP2PAttr(2);
@@ -1806,7 +1068,7 @@ pub const cudaAtomicCapabilityVector32x4: cudaAtomicOperationCapability = cudaAt
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaAtomicOperationCapability(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct CUuuid_st {
     pub bytes: [::core::ffi::c_char; 16usize],
 }
@@ -1909,28 +1171,10 @@ pub struct cudaDeviceProp {
     pub hostNumaMultinodeIpcSupported: ::core::ffi::c_int,
     pub reserved: [::core::ffi::c_int; 56usize],
 }
-impl Default for cudaDeviceProp {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaIpcEventHandle_st {
     pub reserved: [::core::ffi::c_char; 64usize],
-}
-impl Default for cudaIpcEventHandle_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub type cudaIpcEventHandle_t = cudaIpcEventHandle_st;
 #[repr(C)]
@@ -1938,29 +1182,11 @@ pub type cudaIpcEventHandle_t = cudaIpcEventHandle_st;
 pub struct cudaIpcMemHandle_st {
     pub reserved: [::core::ffi::c_char; 64usize],
 }
-impl Default for cudaIpcMemHandle_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 pub type cudaIpcMemHandle_t = cudaIpcMemHandle_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemFabricHandle_st {
     pub reserved: [::core::ffi::c_char; 64usize],
-}
-impl Default for cudaMemFabricHandle_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub type cudaMemFabricHandle_t = cudaMemFabricHandle_st;
 pub const cudaExternalMemoryHandleTypeOpaqueFd: cudaExternalMemoryHandleType =
@@ -2004,49 +1230,8 @@ pub struct cudaExternalMemoryHandleDesc__bindgen_ty_1__bindgen_ty_1 {
     pub handle: *mut ::core::ffi::c_void,
     pub name: *const ::core::ffi::c_void,
 }
-impl Default for cudaExternalMemoryHandleDesc__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaExternalMemoryHandleDesc__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalMemoryHandleDesc__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaExternalMemoryHandleDesc__bindgen_ty_1 {{ union }}")
-    }
-}
-impl Default for cudaExternalMemoryHandleDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalMemoryHandleDesc {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaExternalMemoryHandleDesc {{ type: {:?}, handle: {:?}, size: {:?}, flags: {:?}, reserved: {:?} }}",
-            self.type_, self.handle, self.size, self.flags, self.reserved
-        )
-    }
-}
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalMemoryBufferDesc {
     pub offset: ::core::ffi::c_ulonglong,
     pub size: ::core::ffi::c_ulonglong,
@@ -2062,15 +1247,6 @@ pub struct cudaExternalMemoryMipmappedArrayDesc {
     pub flags: ::core::ffi::c_uint,
     pub numLevels: ::core::ffi::c_uint,
     pub reserved: [::core::ffi::c_uint; 16usize],
-}
-impl Default for cudaExternalMemoryMipmappedArrayDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub const cudaExternalSemaphoreHandleTypeOpaqueFd: cudaExternalSemaphoreHandleType =
     cudaExternalSemaphoreHandleType(1);
@@ -2116,47 +1292,6 @@ pub struct cudaExternalSemaphoreHandleDesc__bindgen_ty_1__bindgen_ty_1 {
     pub handle: *mut ::core::ffi::c_void,
     pub name: *const ::core::ffi::c_void,
 }
-impl Default for cudaExternalSemaphoreHandleDesc__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaExternalSemaphoreHandleDesc__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalSemaphoreHandleDesc__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaExternalSemaphoreHandleDesc__bindgen_ty_1 {{ union }}")
-    }
-}
-impl Default for cudaExternalSemaphoreHandleDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalSemaphoreHandleDesc {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaExternalSemaphoreHandleDesc {{ type: {:?}, handle: {:?}, flags: {:?}, reserved: {:?} }}",
-            self.type_, self.handle, self.flags, self.reserved
-        )
-    }
-}
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct cudaExternalSemaphoreSignalParams {
@@ -2173,7 +1308,7 @@ pub struct cudaExternalSemaphoreSignalParams__bindgen_ty_1 {
     pub reserved: [::core::ffi::c_uint; 12usize],
 }
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_1 {
     pub value: ::core::ffi::c_ulonglong,
 }
@@ -2183,60 +1318,10 @@ pub union cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2 {
     pub fence: *mut ::core::ffi::c_void,
     pub reserved: ::core::ffi::c_ulonglong,
 }
-impl Default for cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2 {{ union }}")
-    }
-}
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_3 {
     pub key: ::core::ffi::c_ulonglong,
-}
-impl Default for cudaExternalSemaphoreSignalParams__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalSemaphoreSignalParams__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaExternalSemaphoreSignalParams__bindgen_ty_1 {{ fence: {:?}, nvSciSync: {:?}, keyedMutex: {:?}, reserved: {:?} }}",
-            self.fence, self.nvSciSync, self.keyedMutex, self.reserved
-        )
-    }
-}
-impl Default for cudaExternalSemaphoreSignalParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalSemaphoreSignalParams {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaExternalSemaphoreSignalParams {{ params: {:?}, flags: {:?}, reserved: {:?} }}",
-            self.params, self.flags, self.reserved
-        )
-    }
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2254,7 +1339,7 @@ pub struct cudaExternalSemaphoreWaitParams__bindgen_ty_1 {
     pub reserved: [::core::ffi::c_uint; 10usize],
 }
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_1 {
     pub value: ::core::ffi::c_ulonglong,
 }
@@ -2264,61 +1349,11 @@ pub union cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2 {
     pub fence: *mut ::core::ffi::c_void,
     pub reserved: ::core::ffi::c_ulonglong,
 }
-impl Default for cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2 {{ union }}")
-    }
-}
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_3 {
     pub key: ::core::ffi::c_ulonglong,
     pub timeoutMs: ::core::ffi::c_uint,
-}
-impl Default for cudaExternalSemaphoreWaitParams__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaExternalSemaphoreWaitParams__bindgen_ty_1 {{ fence: {:?}, nvSciSync: {:?}, keyedMutex: {:?}, reserved: {:?} }}",
-            self.fence, self.nvSciSync, self.keyedMutex, self.reserved
-        )
-    }
-}
-impl Default for cudaExternalSemaphoreWaitParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaExternalSemaphoreWaitParams {{ params: {:?}, flags: {:?}, reserved: {:?} }}",
-            self.params, self.flags, self.reserved
-        )
-    }
 }
 pub use self::cudaError as cudaError_t;
 #[repr(C)]
@@ -2410,15 +1445,6 @@ pub struct cudalibraryHostUniversalFunctionAndDataTable {
     pub dataTable: *mut ::core::ffi::c_void,
     pub dataWindowSize: usize,
 }
-impl Default for cudalibraryHostUniversalFunctionAndDataTable {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 pub const cudaJitCacheOptionNone: cudaJit_CacheMode = cudaJit_CacheMode(0);
 pub const cudaJitCacheOptionCG: cudaJit_CacheMode = cudaJit_CacheMode(1);
 pub const cudaJitCacheOptionCA: cudaJit_CacheMode = cudaJit_CacheMode(2);
@@ -2458,15 +1484,6 @@ pub struct cudaKernelNodeParams {
     pub kernelParams: *mut *mut ::core::ffi::c_void,
     pub extra: *mut *mut ::core::ffi::c_void,
 }
-impl Default for cudaKernelNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaKernelNodeParamsV2 {
@@ -2477,30 +1494,12 @@ pub struct cudaKernelNodeParamsV2 {
     pub kernelParams: *mut *mut ::core::ffi::c_void,
     pub extra: *mut *mut ::core::ffi::c_void,
 }
-impl Default for cudaKernelNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreSignalNodeParams {
     pub extSemArray: *mut cudaExternalSemaphore_t,
     pub paramsArray: *const cudaExternalSemaphoreSignalParams,
     pub numExtSems: ::core::ffi::c_uint,
-}
-impl Default for cudaExternalSemaphoreSignalNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -2509,15 +1508,6 @@ pub struct cudaExternalSemaphoreSignalNodeParamsV2 {
     pub paramsArray: *const cudaExternalSemaphoreSignalParams,
     pub numExtSems: ::core::ffi::c_uint,
 }
-impl Default for cudaExternalSemaphoreSignalNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreWaitNodeParams {
@@ -2525,30 +1515,12 @@ pub struct cudaExternalSemaphoreWaitNodeParams {
     pub paramsArray: *const cudaExternalSemaphoreWaitParams,
     pub numExtSems: ::core::ffi::c_uint,
 }
-impl Default for cudaExternalSemaphoreWaitNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreWaitNodeParamsV2 {
     pub extSemArray: *mut cudaExternalSemaphore_t,
     pub paramsArray: *const cudaExternalSemaphoreWaitParams,
     pub numExtSems: ::core::ffi::c_uint,
-}
-impl Default for cudaExternalSemaphoreWaitNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub const cudaGraphCondAssignDefault: cudaGraphConditionalHandleFlags = cudaGraphConditionalHandleFlags(1);
 #[repr(transparent)]
@@ -2567,15 +1539,6 @@ pub struct cudaConditionalNodeParams {
     pub type_: cudaGraphConditionalNodeType,
     pub size: ::core::ffi::c_uint,
     pub phGraph_out: *mut cudaGraph_t,
-}
-impl Default for cudaConditionalNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub const cudaGraphNodeTypeKernel: cudaGraphNodeType = cudaGraphNodeType(0);
 pub const cudaGraphNodeTypeMemcpy: cudaGraphNodeType = cudaGraphNodeType(1);
@@ -2607,42 +1570,15 @@ pub struct cudaChildGraphNodeParams {
     pub graph: cudaGraph_t,
     pub ownership: cudaGraphChildGraphNodeOwnership,
 }
-impl Default for cudaChildGraphNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaEventRecordNodeParams {
     pub event: cudaEvent_t,
 }
-impl Default for cudaEventRecordNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaEventWaitNodeParams {
     pub event: cudaEvent_t,
-}
-impl Default for cudaEventWaitNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2669,38 +1605,6 @@ pub union cudaGraphNodeParams__bindgen_ty_1 {
     pub free: cudaMemFreeNodeParams,
     pub conditional: cudaConditionalNodeParams,
 }
-impl Default for cudaGraphNodeParams__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaGraphNodeParams__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaGraphNodeParams__bindgen_ty_1 {{ union }}")
-    }
-}
-impl Default for cudaGraphNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaGraphNodeParams {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaGraphNodeParams {{ type: {:?}, reserved0: {:?}, __bindgen_anon_1: {:?}, reserved2: {:?} }}",
-            self.type_, self.reserved0, self.__bindgen_anon_1, self.reserved2
-        )
-    }
-}
 pub const cudaGraphDependencyTypeDefault: cudaGraphDependencyType_enum = cudaGraphDependencyType_enum(0);
 pub const cudaGraphDependencyTypeProgrammatic: cudaGraphDependencyType_enum = cudaGraphDependencyType_enum(1);
 #[repr(transparent)]
@@ -2708,7 +1612,7 @@ pub const cudaGraphDependencyTypeProgrammatic: cudaGraphDependencyType_enum = cu
 pub struct cudaGraphDependencyType_enum(pub ::core::ffi::c_uint);
 pub use self::cudaGraphDependencyType_enum as cudaGraphDependencyType;
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaGraphEdgeData_st {
     pub from_port: ::core::ffi::c_uchar,
     pub to_port: ::core::ffi::c_uchar,
@@ -2755,15 +1659,6 @@ pub struct cudaGraphInstantiateParams_st {
     pub errNode_out: cudaGraphNode_t,
     pub result_out: cudaGraphInstantiateResult,
 }
-impl Default for cudaGraphInstantiateParams_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 pub type cudaGraphInstantiateParams = cudaGraphInstantiateParams_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -2771,15 +1666,6 @@ pub struct cudaGraphExecUpdateResultInfo_st {
     pub result: cudaGraphExecUpdateResult,
     pub errorNode: cudaGraphNode_t,
     pub errorFromNode: cudaGraphNode_t,
-}
-impl Default for cudaGraphExecUpdateResultInfo_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub type cudaGraphExecUpdateResultInfo = cudaGraphExecUpdateResultInfo_st;
 #[repr(C)]
@@ -2815,47 +1701,6 @@ pub struct cudaGraphKernelNodeUpdate__bindgen_ty_1__bindgen_ty_1 {
     pub pValue: *const ::core::ffi::c_void,
     pub offset: usize,
     pub size: usize,
-}
-impl Default for cudaGraphKernelNodeUpdate__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaGraphKernelNodeUpdate__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaGraphKernelNodeUpdate__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaGraphKernelNodeUpdate__bindgen_ty_1 {{ union }}")
-    }
-}
-impl Default for cudaGraphKernelNodeUpdate {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaGraphKernelNodeUpdate {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(
-            f,
-            "cudaGraphKernelNodeUpdate {{ node: {:?}, field: {:?}, updateData: {:?} }}",
-            self.node, self.field, self.updateData
-        )
-    }
 }
 pub const cudaEnableDefault: cudaGetDriverEntryPointFlags = cudaGetDriverEntryPointFlags(0);
 pub const cudaEnableLegacyStream: cudaGetDriverEntryPointFlags = cudaGetDriverEntryPointFlags(1);
@@ -2899,7 +1744,7 @@ pub const cudaLaunchMemSyncDomainRemote: cudaLaunchMemSyncDomain = cudaLaunchMem
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaLaunchMemSyncDomain(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaLaunchMemSyncDomainMap_st {
     pub default_: ::core::ffi::c_uchar,
     pub remote: ::core::ffi::c_uchar,
@@ -2947,7 +1792,7 @@ pub union cudaLaunchAttributeValue {
     pub nvlinkUtilCentricScheduling: ::core::ffi::c_uint,
 }
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaLaunchAttributeValue__bindgen_ty_1 {
     pub x: ::core::ffi::c_uint,
     pub y: ::core::ffi::c_uint,
@@ -2960,17 +1805,8 @@ pub struct cudaLaunchAttributeValue__bindgen_ty_2 {
     pub flags: ::core::ffi::c_int,
     pub triggerAtBlockStart: ::core::ffi::c_int,
 }
-impl Default for cudaLaunchAttributeValue__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaLaunchAttributeValue__bindgen_ty_3 {
     pub x: ::core::ffi::c_uint,
     pub y: ::core::ffi::c_uint,
@@ -2982,43 +1818,11 @@ pub struct cudaLaunchAttributeValue__bindgen_ty_4 {
     pub event: cudaEvent_t,
     pub flags: ::core::ffi::c_int,
 }
-impl Default for cudaLaunchAttributeValue__bindgen_ty_4 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaLaunchAttributeValue__bindgen_ty_5 {
     pub deviceUpdatable: ::core::ffi::c_int,
     pub devNode: cudaGraphDeviceNode_t,
-}
-impl Default for cudaLaunchAttributeValue__bindgen_ty_5 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaLaunchAttributeValue {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaLaunchAttributeValue {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaLaunchAttributeValue {{ union }}")
-    }
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -3026,20 +1830,6 @@ pub struct cudaLaunchAttribute_st {
     pub id: cudaLaunchAttributeID,
     pub pad: [::core::ffi::c_char; 4usize],
     pub val: cudaLaunchAttributeValue,
-}
-impl Default for cudaLaunchAttribute_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaLaunchAttribute_st {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaLaunchAttribute_st {{ id: {:?}, pad: {:?}, val: {:?} }}", self.id, self.pad, self.val)
-    }
 }
 pub type cudaLaunchAttribute = cudaLaunchAttribute_st;
 #[repr(C)]
@@ -3051,15 +1841,6 @@ pub struct cudaLaunchConfig_st {
     pub stream: cudaStream_t,
     pub attrs: *mut cudaLaunchAttribute,
     pub numAttrs: ::core::ffi::c_uint,
-}
-impl Default for cudaLaunchConfig_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
 }
 pub type cudaLaunchConfig_t = cudaLaunchConfig_st;
 pub const cudaDeviceNumaConfigNone: cudaDeviceNumaConfig = cudaDeviceNumaConfig(0);
@@ -3091,37 +1872,9 @@ pub union cudaAsyncNotificationInfo__bindgen_ty_1 {
     pub overBudget: cudaAsyncNotificationInfo__bindgen_ty_1__bindgen_ty_1,
 }
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone, PartialEq)]
+#[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaAsyncNotificationInfo__bindgen_ty_1__bindgen_ty_1 {
     pub bytesOverBudget: ::core::ffi::c_ulonglong,
-}
-impl Default for cudaAsyncNotificationInfo__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaAsyncNotificationInfo__bindgen_ty_1 {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaAsyncNotificationInfo__bindgen_ty_1 {{ union }}")
-    }
-}
-impl Default for cudaAsyncNotificationInfo {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl ::core::fmt::Debug for cudaAsyncNotificationInfo {
-    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        write!(f, "cudaAsyncNotificationInfo {{ type: {:?}, info: {:?} }}", self.type_, self.info)
-    }
 }
 pub type cudaAsyncNotificationInfo_t = cudaAsyncNotificationInfo;
 pub type cudaAsyncCallback = ::core::option::Option<
@@ -3190,15 +1943,6 @@ pub struct cudaTextureDesc {
     pub disableTrilinearOptimization: ::core::ffi::c_int,
     pub seamlessCubemap: ::core::ffi::c_int,
 }
-impl Default for cudaTextureDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 pub type cudaTextureObject_t = ::core::ffi::c_ulonglong;
 pub type cudaStreamCallback_t = ::core::option::Option<
     unsafe extern "C" fn(stream: cudaStream_t, status: cudaError_t, userData: *mut ::core::ffi::c_void),
@@ -3211,72 +1955,6 @@ pub type cudaLogsCallback_t = ::core::option::Option<
         length: usize,
     ),
 >;
-pub const CUDA_R_16F: cudaDataType_t = cudaDataType_t(2);
-pub const CUDA_C_16F: cudaDataType_t = cudaDataType_t(6);
-pub const CUDA_R_16BF: cudaDataType_t = cudaDataType_t(14);
-pub const CUDA_C_16BF: cudaDataType_t = cudaDataType_t(15);
-pub const CUDA_R_32F: cudaDataType_t = cudaDataType_t(0);
-pub const CUDA_C_32F: cudaDataType_t = cudaDataType_t(4);
-pub const CUDA_R_64F: cudaDataType_t = cudaDataType_t(1);
-pub const CUDA_C_64F: cudaDataType_t = cudaDataType_t(5);
-pub const CUDA_R_4I: cudaDataType_t = cudaDataType_t(16);
-pub const CUDA_C_4I: cudaDataType_t = cudaDataType_t(17);
-pub const CUDA_R_4U: cudaDataType_t = cudaDataType_t(18);
-pub const CUDA_C_4U: cudaDataType_t = cudaDataType_t(19);
-pub const CUDA_R_8I: cudaDataType_t = cudaDataType_t(3);
-pub const CUDA_C_8I: cudaDataType_t = cudaDataType_t(7);
-pub const CUDA_R_8U: cudaDataType_t = cudaDataType_t(8);
-pub const CUDA_C_8U: cudaDataType_t = cudaDataType_t(9);
-pub const CUDA_R_16I: cudaDataType_t = cudaDataType_t(20);
-pub const CUDA_C_16I: cudaDataType_t = cudaDataType_t(21);
-pub const CUDA_R_16U: cudaDataType_t = cudaDataType_t(22);
-pub const CUDA_C_16U: cudaDataType_t = cudaDataType_t(23);
-pub const CUDA_R_32I: cudaDataType_t = cudaDataType_t(10);
-pub const CUDA_C_32I: cudaDataType_t = cudaDataType_t(11);
-pub const CUDA_R_32U: cudaDataType_t = cudaDataType_t(12);
-pub const CUDA_C_32U: cudaDataType_t = cudaDataType_t(13);
-pub const CUDA_R_64I: cudaDataType_t = cudaDataType_t(24);
-pub const CUDA_C_64I: cudaDataType_t = cudaDataType_t(25);
-pub const CUDA_R_64U: cudaDataType_t = cudaDataType_t(26);
-pub const CUDA_C_64U: cudaDataType_t = cudaDataType_t(27);
-pub const CUDA_R_8F_E4M3: cudaDataType_t = cudaDataType_t(28);
-pub const CUDA_R_8F_UE4M3: cudaDataType_t = cudaDataType_t(28);
-pub const CUDA_R_8F_E5M2: cudaDataType_t = cudaDataType_t(29);
-pub const CUDA_R_8F_UE8M0: cudaDataType_t = cudaDataType_t(30);
-pub const CUDA_R_6F_E2M3: cudaDataType_t = cudaDataType_t(31);
-pub const CUDA_R_6F_E3M2: cudaDataType_t = cudaDataType_t(32);
-pub const CUDA_R_4F_E2M1: cudaDataType_t = cudaDataType_t(33);
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudaDataType_t(pub ::core::ffi::c_uint);
-pub use self::cudaDataType_t as cudaDataType;
-pub const CUDA_EMULATION_STRATEGY_DEFAULT: cudaEmulationStrategy_t = cudaEmulationStrategy_t(0);
-pub const CUDA_EMULATION_STRATEGY_PERFORMANT: cudaEmulationStrategy_t = cudaEmulationStrategy_t(1);
-pub const CUDA_EMULATION_STRATEGY_EAGER: cudaEmulationStrategy_t = cudaEmulationStrategy_t(2);
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudaEmulationStrategy_t(pub ::core::ffi::c_uint);
-pub use self::cudaEmulationStrategy_t as cudaEmulationStrategy;
-pub const CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC: cudaEmulationMantissaControl_t =
-    cudaEmulationMantissaControl_t(0);
-pub const CUDA_EMULATION_MANTISSA_CONTROL_FIXED: cudaEmulationMantissaControl_t =
-    cudaEmulationMantissaControl_t(1);
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudaEmulationMantissaControl_t(pub ::core::ffi::c_uint);
-pub use self::cudaEmulationMantissaControl_t as cudaEmulationMantissaControl;
-pub const CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT: cudaEmulationSpecialValuesSupport_t =
-    cudaEmulationSpecialValuesSupport_t(65535);
-pub const CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NONE: cudaEmulationSpecialValuesSupport_t =
-    cudaEmulationSpecialValuesSupport_t(0);
-pub const CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_INFINITY: cudaEmulationSpecialValuesSupport_t =
-    cudaEmulationSpecialValuesSupport_t(1);
-pub const CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NAN: cudaEmulationSpecialValuesSupport_t =
-    cudaEmulationSpecialValuesSupport_t(2);
-#[repr(transparent)]
-#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct cudaEmulationSpecialValuesSupport_t(pub ::core::ffi::c_uint);
-pub use self::cudaEmulationSpecialValuesSupport_t as cudaEmulationSpecialValuesSupport;
 pub use self::cudaLaunchAttributeID as cudaStreamAttrID;
 pub use self::cudaLaunchAttributeAccessPolicyWindow as cudaStreamAttributeAccessPolicyWindow;
 pub use self::cudaLaunchAttributeSynchronizationPolicy as cudaStreamAttributeSynchronizationPolicy;

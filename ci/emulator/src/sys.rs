@@ -4,6 +4,7 @@
     non_upper_case_globals,
     non_snake_case,
     missing_docs,
+    missing_debug_implementations,
     reason = "generated code, which keeps the names of the C headers"
 )]
 #![allow(
@@ -18,3 +19,22 @@
 )]
 
 include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
+
+/// `Default` as C's `= {0}`, for the structures that the emulator fills in.
+macro_rules! zeroed {
+    ($($name:ident),*) => {
+        $(impl Default for $name {
+            fn default() -> Self {
+                // SAFETY: the members are numbers, pointers and arrays of them.
+                unsafe { ::core::mem::zeroed() }
+            }
+        })*
+    };
+}
+zeroed!(
+    cudaAccessPolicyWindow,
+    cudaArraySparseProperties,
+    cudaDeviceProp,
+    cudaMemAllocNodeParams,
+    cudaResourceDesc
+);

@@ -293,8 +293,8 @@ mod tests {
     }
 
     fn text_of(bindings: &Bindings) -> String {
-        let contents = crate::generate::Contents::of(bindings).unwrap();
-        let placement = crate::generate::Placement::unknown(&contents);
+        let contents = crate::placement::Contents::of(bindings).unwrap();
+        let placement = crate::placement::Placement::unknown(&contents);
         crate::generate::generate(&contents, &placement).unwrap()
     }
 

@@ -216,10 +216,17 @@
 //!     .compile("my_kernels");
 //! ```
 //!
+//! Leave out the feature `nvcc` of this crate, so that users do not compile bindgen:
+//!
+//! ```toml
+//! [build-dependencies]
+//! cuda-kernels-build = { version = "0.1", default-features = false }
+//! ```
+//!
 //! One command of the author writes `kernels.fatbin`, and `kernels.fatbin.rs` beside it:
 //!
 //! ```text
-//! CUDA_KERNELS_PREBUILT=write cargo build
+//! CUDA_KERNELS_PREBUILT=write cargo build --features cuda-kernels-build/nvcc
 //! ```
 //!
 //! The first has the fatbinaries: the machine code and PTX that nvcc made for [`Build::archs`], without that
@@ -229,7 +236,7 @@
 //!
 //! | | what is used |
 //! |---|---|
-//! | no nvcc | the files |
+//! | no nvcc, or not the feature `nvcc` | the files |
 //! | `DOCS_RS` or `CUDA_SYS_SNAPSHOT` | the files, so that no libclang is needed |
 //! | nvcc | the sources, and a warning if the files are out of date |
 //! | `CUDA_KERNELS_PREBUILT=use` | the files, to test what will be published |
@@ -241,16 +248,17 @@
 //!
 //! The second file has SHA-256 of itself, of the first one, and of the build script's settings and all
 //! sources within the package's folder. The build fails if a file is damaged, is missing, or is not the one
-//! that the other is for. Without nvcc it also fails if a source has changed. A source that the package
-//! leaves out has not changed. Files of another version of this crate are refused: the text is for the
-//! `cuda-safe` of its own version. Like sources, the files are trusted. Somebody who can write them with
+//! that the other is for. If it uses the files, it also fails if a source has changed. A source that the
+//! package leaves out has not changed. Files of another version of this crate are refused: the text is for
+//! the `cuda-safe` of its own version. Like sources, the files are trusted. Somebody who can write them with
 //! right hashes can run any code.
 //!
 //! `CUDA_KERNELS_PREBUILT=write` writes the files of all packages of a workspace, but not those of
 //! dependencies that cargo has downloaded. Device code that is [linked](#device-code-that-is-linked), and
 //! functions that [`Build::export`] names, need the sources and nvcc.
 //!
-//! The targets are Linux on x86-64 and on aarch64. If the target is not the machine that compiles, the build
+//! The targets are Linux on x86-64 and on aarch64. For Windows only [compiled kernels](#without-nvcc) are
+//! supported, without C's `long`. If the target is not the machine that compiles, the build
 //! reads prototypes with the headers of the target's C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
 //! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler it uses the
 //! headers of this machine, which is enough to check types.
@@ -258,32 +266,70 @@
 //! The build script runs again when a source, a header, or any file that these include changes. It compiles
 //! only sources whose own files or command changed, as many at once as cargo has jobs.
 
-mod agree;
-mod arch;
 mod build;
-mod clang;
-mod contract;
-mod declared;
-mod depfile;
+#[cfg_attr(not(feature = "nvcc"), path = "without_nvcc.rs")]
+mod compile;
+mod entry;
 mod error;
-mod generate;
-mod header;
-mod host_compiler;
-mod layout;
-mod lexer;
-mod names;
-mod nvcc;
-mod packed;
 mod prebuilt;
-mod prototype;
-mod ptx;
-mod slices;
-mod source;
-mod symbol;
-mod template;
-mod toolkit;
-mod unit;
 
+// What reads and compiles sources.
+#[cfg(feature = "nvcc")]
+mod agree;
+#[cfg(feature = "nvcc")]
+mod arch;
+#[cfg(feature = "nvcc")]
+mod clang;
+#[cfg(feature = "nvcc")]
+mod contract;
+#[cfg(feature = "nvcc")]
+mod declared;
+#[cfg(feature = "nvcc")]
+mod depfile;
+#[cfg(feature = "nvcc")]
+mod generate;
+#[cfg(feature = "nvcc")]
+mod handle;
+#[cfg(feature = "nvcc")]
+mod header;
+#[cfg(feature = "nvcc")]
+mod host_compiler;
+#[cfg(feature = "nvcc")]
+mod layout;
+#[cfg(feature = "nvcc")]
+mod lexer;
+#[cfg(feature = "nvcc")]
+mod names;
+#[cfg(feature = "nvcc")]
+mod nvcc;
+#[cfg(feature = "nvcc")]
+mod packed;
+#[cfg(feature = "nvcc")]
+mod placement;
+#[cfg(feature = "nvcc")]
+mod prototype;
+#[cfg(feature = "nvcc")]
+mod ptx;
+#[cfg(feature = "nvcc")]
+mod slices;
+#[cfg(feature = "nvcc")]
+mod source;
+#[cfg(feature = "nvcc")]
+mod structure;
+#[cfg(feature = "nvcc")]
+mod symbol;
+#[cfg(feature = "nvcc")]
+mod template;
+#[cfg(feature = "nvcc")]
+mod text;
+#[cfg(feature = "nvcc")]
+mod toolkit;
+#[cfg(feature = "nvcc")]
+mod unit;
+#[cfg(feature = "nvcc")]
+mod variables;
+
+#[cfg(feature = "nvcc")]
 pub use arch::Arch;
 pub use build::Build;
 pub use error::Error;

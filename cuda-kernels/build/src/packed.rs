@@ -137,7 +137,8 @@ impl Packed {
              {TYPES}::Fatbinary::at_exit(unregister);\n    }}\n    \
              extern \"C\" fn unregister() {{\n{}    }}\n    \
              #[used]\n    // SAFETY: the section of constructors, as of nvcc's objects.\n    \
-             #[unsafe(link_section = \".init_array\")]\n    \
+             #[cfg_attr(not(windows), unsafe(link_section = \".init_array\"))]\n    \
+             #[cfg_attr(windows, unsafe(link_section = \".CRT$XCU\"))]\n    \
              static REGISTER: extern \"C\" fn() = register;\n}};\n",
             each("register"),
             each("unload")

@@ -8,6 +8,7 @@
 //! runs. Both are the author's, as the sources are: somebody who writes files with right hashes can write
 //! anything.
 
+#[cfg(any(feature = "nvcc", test))]
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -23,7 +24,11 @@ use crate::Error;
 const VARIABLE: &str = "CUDA_KERNELS_PREBUILT";
 
 /// The command that writes the files.
-const COMMAND: &str = "CUDA_KERNELS_PREBUILT=write cargo build";
+pub(crate) const COMMAND: &str = if cfg!(feature = "nvcc") {
+    "CUDA_KERNELS_PREBUILT=write cargo build"
+} else {
+    "CUDA_KERNELS_PREBUILT=write cargo build --features cuda-kernels-build/nvcc"
+};
 
 /// The version of what is in the files. A handle's text is for the `cuda-safe` of the same version.
 const FORMAT: &str = concat!("1 of ", env!("CARGO_PKG_VERSION"));
@@ -129,6 +134,7 @@ impl Package {
     }
 
     /// Writes the files, and returns what they have.
+    #[cfg(any(feature = "nvcc", test))]
     pub(crate) fn write(
         &self,
         code: Vec<u8>,
@@ -185,6 +191,17 @@ impl Prebuilt {
         sources.map(|(_, source)| source.into()).collect()
     }
 
+    /// Returns whether a handle or a type has C's `long`. It has 64 bits in the code, which is made on Linux.
+    pub(crate) fn has_long(&self) -> bool {
+        let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+        self.text.split(|sign| !is_part(sign)).any(|word| word == "c_long" || word == "c_ulong")
+    }
+
+    /// Returns the error about files that cannot be used for a reason.
+    pub(crate) fn refused(&self, why: &str) -> Error {
+        Error::Prebuilt(format!("{} {why}", self.package.code.display()))
+    }
+
     /// Returns what has changed since the files were written. A source that a package leaves out has not.
     pub(crate) fn stale(&self, settings: &str) -> Option<String> {
         let mut changed: Vec<&str> = Vec::new();
@@ -220,6 +237,7 @@ fn package_folder() -> PathBuf {
 
 /// Returns the hash of each file of the package, by its path there. Files elsewhere differ from machine to
 /// machine, and are left out.
+#[cfg(any(feature = "nvcc", test))]
 fn hashed(sources: &BTreeSet<PathBuf>, folder: &Path) -> Result<BTreeSet<(String, String)>, Error> {
     let folder = folder.canonicalize().map_err(Error::of_file(folder))?;
     let out = env::var_os("OUT_DIR").and_then(|out| Path::new(&out).canonicalize().ok());
@@ -319,6 +337,19 @@ mod tests {
         assert!(refused(&package).contains("is not the one that"));
         fs::remove_file(&text.1).unwrap();
         assert!(refused(&package).contains("k.fatbin.rs is missing"));
+    }
+
+    #[test]
+    fn the_type_with_two_sizes_is_found_and_not_the_one_with_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = written(folder.path());
+        let has_long = |handles: &str| {
+            package.write(CODE.to_vec(), handles, SETTINGS, "", &BTreeSet::new()).unwrap().has_long()
+        };
+        assert!(
+            has_long("f: unsafe fn(n: ::core::ffi::c_long)") && has_long("[:: core :: ffi :: c_ulong ; 2]")
+        );
+        assert!(!has_long("f: unsafe fn(n: ::core::ffi::c_longlong, m: c_ulonglong)"));
     }
 
     #[test]

@@ -109,7 +109,9 @@ fn prototype(function: &ForeignItemFn, layouts: &Layouts<'_>) -> Result<Prototyp
         };
         parameters.push(parameter(&input.ty, layouts));
         let given = input.pat.to_token_stream().to_string();
-        names.push(if given.starts_with("arg") { format!("#{}", at + 1) } else { given });
+        // bindgen calls the parameters without a name `arg1`, `arg2` and so on.
+        let is_nameless = given.strip_prefix("arg").is_some_and(|number| number.parse::<usize>().is_ok());
+        names.push(if is_nameless { format!("#{}", at + 1) } else { given });
     }
     if parameters.len() > MOST_PARAMETERS {
         return Err(Error::Prototype(format!(
@@ -233,6 +235,14 @@ mod tests {
             ["*const f32", "*mut u32", "Point", "usize", "*const *mut i64", ":: core :: ffi :: c_long"]
         );
         assert_eq!(found[0].names, ["a", "b", "p", "n", "q", "l"]);
+    }
+
+    #[test]
+    fn a_parameter_without_a_name_has_a_number() {
+        let found = of(r#"unsafe extern "C" {
+            pub fn k(argument: *mut f32, arg1: f32, args: f32) -> !;
+        }"#);
+        assert_eq!(found[0].names, ["argument", "#2", "args"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | to them | device | [`Capsule::from_device`] with the consumer's stream, then [`Capsule::into_raw`] |
 //! | to them | pinned | [`Capsule::from_pinned`], then [`Capsule::into_raw`] |
-//! | from them | device | [`Capsule::from_raw`], then [`Tensor::from_capsule`] with the stream that the producer was given |
+//! | from them | device | [`Capsule::from_raw`], then [`Tensor::from_capsule`] with the producer's stream |
 //! | from them | host | [`Capsule::from_raw`], then [`Capsule::host`] |
 //!
 //! # Order

@@ -452,11 +452,34 @@ impl AccessHistory {
     }
 
     /// Enters one access in the interval list if everything that it conflicts with is ordered before it, by
-    /// the `view` for the access. Waits for no operation. Otherwise returns false, and does nothing, also if
-    /// [`IntervalList::enter_behind`] does.
+    /// the `view` for the access. Waits for no operation. Otherwise returns false, and enters nothing: also
+    /// if [`IntervalList::enter_behind`] does.
+    ///
+    /// A program may use parts of an allocation and the whole of it in turn. So a part has the list take the
+    /// last-access word over, if there was a list before.
     pub(crate) fn enter_part<V: View>(&self, access: &Access<'_>, view: &V) -> bool {
         let Some(mut list) = self.list.try_lock() else { return false };
-        self.listed(&mut list).is_some_and(|list| list.enter_behind(access.interval(), view))
+        let Some(list) = list.as_deref_mut() else { return false };
+        let bits = self.last_access.load(SeqCst);
+        if bits != LISTED {
+            // The first use of an allocation is left to the slow path.
+            if bits == 0 {
+                return false;
+            }
+            self.leave_word(list);
+        }
+        list.enter_behind(access.interval(), view)
+    }
+
+    /// Enters an access to the whole allocation as [`enter_part`](Self::enter_part) does, if the interval
+    /// list is in use. Returns to the last-access word if that can hold everything.
+    #[cold]
+    pub(crate) fn enter_whole_listed<V: View>(&self, access: &Access<'_>, view: &V) -> bool {
+        let Some(mut list) = self.list.try_lock() else { return false };
+        let Some(list) = self.listed(&mut list) else { return false };
+        let is_entered = list.enter_behind(access.interval(), view);
+        self.shorten(list);
+        is_entered
     }
 
     /// Enters an access to the whole allocation by the timeline that made the last one, if
@@ -513,6 +536,25 @@ impl AccessHistory {
     ) {
         let mut list = self.list.lock();
         let list = list.get_or_insert_with(Box::default);
+        self.leave_word(list);
+        for (group, view, out) in groups {
+            // If call sites are recorded, each access is entered by itself.
+            let done = if call_site.is_none() {
+                list.enter_repeated(group.iter().map(Access::interval), view.me())
+            } else {
+                0
+            };
+            for access in group.iter().skip(done) {
+                list.enter(access.interval(), view, call_site, out);
+            }
+        }
+        self.shorten(list);
+    }
+
+    /// Has the list, whose lock is held, take over what the last-access word and the readers hold, unless the
+    /// list is in use.
+    #[cold]
+    fn leave_word(&self, list: &mut IntervalList) {
         let mut bits = self.last_access.load(Acquire);
         // Only the holder of the list's lock leaves the list for the word. The word is left when this
         // exchange succeeds.
@@ -531,18 +573,6 @@ impl AccessHistory {
                 Err(found) => bits = found,
             }
         }
-        for (group, view, out) in groups {
-            // If call sites are recorded, each access is entered by itself.
-            let done = if call_site.is_none() {
-                list.enter_repeated(group.iter().map(Access::interval), view.me())
-            } else {
-                0
-            };
-            for access in group.iter().skip(done) {
-                list.enter(access.interval(), view, call_site, out);
-            }
-        }
-        self.shorten(list);
     }
 
     /// Returns to the last-access word if that can hold everything in the list.
@@ -726,5 +756,38 @@ fn weight(mode: Mode) -> u64 {
     match mode {
         Mode::Read => 1,
         Mode::Write => WRITER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval_list::tests::SingleStream;
+    use crate::primitives::in_a_test;
+
+    #[test]
+    fn a_part_and_the_whole_are_entered_in_turn_without_the_slow_path() {
+        in_a_test(|| {
+            let history = AccessHistory::new(200);
+            let view = |sequence| SingleStream(Epoch { timeline: TimelineId(1), sequence });
+            let (part, whole) = (Access::write(&history, 0..50), Access::write(&history, 0..200));
+            assert!(!history.enter_part(&part, &view(1)), "there is no list yet");
+            let mut conflicts = Vec::new();
+            history.enter(&[part], &view(1), None, &mut conflicts);
+            for sequence in [2, 4, 6] {
+                assert!(history.enter_whole_listed(&whole, &view(sequence)));
+                let word = LastAccess::unpack(history.bits());
+                assert!(matches!(word, LastAccess::Write(epoch) if epoch.sequence == sequence));
+                assert!(!history.enter_whole_listed(&whole, &view(sequence)), "the word is in use");
+                assert!(history.enter_part(&part, &view(sequence + 1)));
+                assert_eq!(history.bits(), LISTED);
+            }
+            history.conflicts(whole.interval(), |_| false, &mut conflicts);
+            let sequences: Vec<_> = conflicts.iter().map(|conflict| conflict.epoch.sequence).collect();
+            assert_eq!(sequences, [7, 6]);
+            // What another stream did is in the way, and stays.
+            let other = SingleStream(Epoch { timeline: TimelineId(2), sequence: 1 });
+            assert!(!history.enter_part(&part, &other) && !history.enter_whole_listed(&whole, &other));
+        });
     }
 }

@@ -121,8 +121,8 @@ impl IntervalList {
     }
 
     /// Enters one access if it is ordered after everything that it conflicts with, and that is of the same
-    /// bytes or one entry. Otherwise returns false, and does nothing, also if the list is so long that it has
-    /// to be compacted.
+    /// bytes, one entry, or redundant. Otherwise returns false, and does nothing, also if the list is so long
+    /// that it has to be compacted.
     pub(crate) fn enter_behind<V: View>(&mut self, interval: Interval, view: &V) -> bool {
         if interval.is_empty() {
             return false;
@@ -131,16 +131,26 @@ impl IntervalList {
         if self.conflicting(window, interval).any(|entry| !view.is_after(entry.epoch)) {
             return false;
         }
-        let met = &self.entries[window.0..window.1];
-        let same = met.iter().all(|entry| entry.is_of(interval.start, interval.end));
-        if !same && (self.overlapping || met.len() > 1) {
+        let me = view.me();
+        let met = &mut self.entries[window.0..window.1];
+        let is_of_these = |entry: &AccessEntry| entry.is_of(interval.start, interval.end);
+        // What `put` does to the entry that this repeats.
+        if let [only] = met
+            && is_of_these(only)
+            && only.mode == interval.mode
+            && only.epoch.timeline == me.timeline
+        {
+            (only.epoch, only.call_site) = (me, None);
+            self.next = window.0 + 1;
+            return true;
+        }
+        let same = met.iter().all(is_of_these);
+        // A cut leaves two pieces.
+        if self.entries.len() + 2 > self.limit {
             return false;
         }
-        let repeats =
-            |only: &AccessEntry| only.mode == interval.mode && only.epoch.timeline == view.me().timeline;
-        let replaces = same && matches!(met, [only] if repeats(only));
-        // A cut leaves two pieces.
-        if !replaces && self.entries.len() + 2 > self.limit {
+        let met = &self.entries[window.0..window.1];
+        if !same && (self.overlapping || met.len() > 1 && !are_replaced(met, interval, view)) {
             return false;
         }
         self.put(window, same, interval, view, None);
@@ -186,8 +196,54 @@ impl IntervalList {
         if same {
             self.replace_same(window, new, interval, view);
         } else {
+            self.replace_others(window, new, interval, view);
+        }
+    }
+
+    /// Enters one access over entries of other bytes.
+    #[cold]
+    fn replace_others<V: View>(
+        &mut self,
+        window: (usize, usize),
+        new: AccessEntry,
+        interval: Interval,
+        view: &V,
+    ) {
+        if !self.overlapping && are_replaced(&self.entries[window.0..window.1], interval, view) {
+            self.replace_redundant(window, new);
+        } else {
             self.cut(window, interval, Some(new), |entry| redundant(entry, interval, view));
         }
+    }
+
+    /// Enters one access in the place of entries that it [replaces](are_replaced). What sticks out of it on
+    /// either side stays.
+    fn replace_redundant(&mut self, (mut low, mut high): (usize, usize), new: AccessEntry) {
+        let met = &self.entries[low..high];
+        let first = met.first().copied().filter(|first| first.start < new.start);
+        let sticks_out = met.last().is_some_and(|last| last.end > new.end);
+        if let Some(first) = first {
+            if sticks_out && met.len() == 1 {
+                self.entries.insert(high, first);
+                high += 1;
+            }
+            self.entries[low].end = new.start;
+            low += 1;
+        }
+        if sticks_out {
+            high -= 1;
+            self.entries[high].start = new.end;
+        }
+        match self.entries.get_mut(low..high) {
+            Some([first, others @ ..]) => {
+                *first = new;
+                if !others.is_empty() {
+                    self.entries.drain(low + 1..high);
+                }
+            }
+            _ => self.entries.insert(low, new),
+        }
+        self.next = low + 1;
     }
 
     /// Enters one access in the place of those entries, all of the same bytes, that it makes redundant.
@@ -409,6 +465,13 @@ impl IntervalList {
     }
 }
 
+/// Returns whether an access makes all of these entries redundant, and no two are of the same bytes.
+#[cold]
+fn are_replaced<V: View>(entries: &[AccessEntry], interval: Interval, view: &V) -> bool {
+    entries.windows(2).all(|pair| matches!(pair, [a, b] if a.end <= b.start))
+        && entries.iter().all(|entry| redundant(entry, interval, view))
+}
+
 /// Returns whether some of these sorted entries overlap though they are of different bytes.
 pub(crate) fn has_overlaps(entries: &[AccessEntry]) -> bool {
     // If no two neighbours do, the ends are in order too.
@@ -529,6 +592,19 @@ pub(crate) mod tests {
             assert!(again > 100, "{again} accesses were those of the last time");
             assert!(behind > 1000, "{behind} accesses went the fast way");
             assert!(exact > 1000, "{exact} windows were exact");
+        });
+    }
+
+    #[test]
+    fn a_part_of_a_part_and_more_than_it_are_entered_in_turn_behind_each_other() {
+        in_a_test(|| {
+            let (history, mut list) = (AccessHistory::new(200), IntervalList::default());
+            for (sequence, bytes) in (1..).zip([20..100, 40..60, 20..100, 0..50, 30..70, 0..200, 60..90]) {
+                let me = SingleStream(Epoch { timeline: TimelineId(1), sequence });
+                assert!(list.enter_behind(Access::write(&history, bytes).interval(), &me), "{sequence}");
+            }
+            let entries = list.entries.iter().map(|it| (it.start, it.end, it.epoch.sequence));
+            assert_eq!(entries.collect::<Vec<_>>(), [(0, 60, 6), (60, 90, 7), (90, 200, 6)]);
         });
     }
 

@@ -117,7 +117,8 @@
 //! - *Intervals*: an access to a part of an allocation is entered under the lock of the interval list if all
 //!   entries that conflict with it are ordered before it. A finger into the list, the position behind the
 //!   last access, saves the search if parts are used in order. One of 64 or 8,192 parts, on eight streams,
-//!   costs 34 ns.
+//!   costs 34 ns. Parts with common bytes in turn, and a part and the whole in turn, cost 1.7 times as much
+//!   as one part again and again; on the slow path it was 3 to 4 times as much.
 //! - *Lock elision by ownership*: if a whole allocation is written through an exclusive borrow, its word is
 //!   stored and not exchanged, which saves the second compare-and-exchange. Every access by a borrow is
 //!   entered while that borrow lasts, so no other access by a borrow is being entered. Accesses without a

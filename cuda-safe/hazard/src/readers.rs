@@ -36,14 +36,14 @@ struct Slot(AtomicU64);
 pub(crate) struct Readers {
     /// The number of the period. Changes only under the lock.
     period: AtomicU64,
-    known: Mutex<Known>,
+    known: Mutex<KnownReads>,
     /// A slot for each timeline, in blocks as the tracker's.
     blocks: [Once<Box<[Slot]>>; BLOCKS],
 }
 
 /// Where the reads of a period are.
 #[derive(Debug)]
-struct Known {
+struct KnownReads {
     /// The last read before the period.
     earlier: Option<Epoch>,
     /// The timelines with a read in their slots.
@@ -53,7 +53,7 @@ struct Known {
 /// The locked readers.
 pub(crate) struct LockedReaders<'a> {
     readers: &'a Readers,
-    known: MutexGuard<'a, Known>,
+    known: MutexGuard<'a, KnownReads>,
 }
 
 impl Readers {
@@ -61,7 +61,7 @@ impl Readers {
     pub(crate) fn new() -> Self {
         Self {
             period: AtomicU64::new(0),
-            known: Mutex::new(Known { earlier: None, timelines: Vec::new() }),
+            known: Mutex::new(KnownReads { earlier: None, timelines: Vec::new() }),
             blocks: std::array::from_fn(|_| Once::new()),
         }
     }

@@ -382,7 +382,10 @@ impl Tracker {
             return Next::Unclear;
         }
         match access.history.enter_next(access, &view) {
-            Next::Unclear => access.history.enter_beside_readers(access, &view),
+            Next::Unclear => match access.history.enter_beside_readers(access, &view) {
+                Next::Unclear if access.history.enter_whole_listed(access, &view) => Next::Entered,
+                next => next,
+            },
             next => next,
         }
     }

@@ -109,6 +109,21 @@ fn the_cost_of_an_operation() {
     }
     TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
 
+    // What a launch by whose proof it needs less than all of its arguments enters.
+    let (parts, stream_of_parts) = (AccessHistory::new(BYTES), streams[0]);
+    let in_turn = |what: &str, ranges: [std::ops::Range<usize>; 2]| {
+        time(&format!("{what}, in turn"), |number| {
+            let range = ranges[usize::try_from(number % 2).unwrap()].clone();
+            enqueue(stream_of_parts, &[Access::write(&parts, range)]);
+        });
+        TRACKER.completed_all(&TRACKER.snapshot_of_device(0));
+    };
+    in_turn("the same part of an allocation twice", [0..400, 0..400]);
+    in_turn("two parts that are apart", [0..400, 800..1200]);
+    in_turn("two parts, one within the other", [0..400, 0..300]);
+    in_turn("two parts, some bytes in both", [0..400, 300..700]);
+    in_turn("a part and the whole", [0..400, 0..BYTES]);
+
     for readers in [2, 8, 32, 128] {
         let streams: Vec<&Timeline> = (0..readers).map(|_| stream(Kind::NonBlocking)).collect();
         let shared = AccessHistory::new(BYTES);

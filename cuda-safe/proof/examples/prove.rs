@@ -1,5 +1,5 @@
-//! Proves the launches of a list: `prove LIST FOLDER`. A line begins with the PTX file, in the folder, and
-//! goes on as `tests/kernels/spec.rs` says.
+//! Proves the launches of a list: `prove LIST FOLDER [ONLY [BUDGET [TIMES]]]`. A line begins with the PTX
+//! file, in the folder, and goes on as `tests/kernels/spec.rs` says.
 
 #![allow(
     clippy::expect_used,
@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use cuda_proof::{Memory, Verdict, kernels, prove};
+use cuda_proof::{BUDGET, Memory, Verdict, kernels, prove_within};
 
 #[path = "../tests/kernels/spec.rs"]
 mod spec;
@@ -19,10 +19,12 @@ mod spec;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (Some(list), Some(folder)) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: prove LIST FOLDER");
+        eprintln!("usage: prove LIST FOLDER [ONLY [BUDGET [TIMES]]]");
         std::process::exit(2);
     };
     let only = arguments.next().unwrap_or_default();
+    let budget = arguments.next().map_or(BUDGET, |it| it.parse().expect("a budget"));
+    let repeats = arguments.next().map_or(5, |it| it.parse().expect("how often each is proven"));
     let mut files = BTreeMap::new();
     let (mut proven, mut all, mut times) = (0, 0, Vec::new());
     for line in std::fs::read_to_string(list).expect("the list").lines() {
@@ -49,11 +51,11 @@ fn main() {
             continue;
         };
         let kernel = &kernels[index];
-        // The least of five times: other programs disturb.
+        // The least of some times: other programs disturb.
         let (mut time, mut verdict) = (f64::INFINITY, None);
-        for _ in 0..5 {
+        for _ in 0..repeats {
             let start = Instant::now();
-            verdict = Some(spec.with(|launch| prove(kernel, launch)));
+            verdict = Some(spec.with(|launch| prove_within(kernel, launch, budget)));
             time = time.min(start.elapsed().as_secs_f64() * 1e6);
         }
         let verdict = verdict.expect("a verdict");

@@ -7,6 +7,10 @@ use crate::form::{Form, gcd, remainder};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
 use crate::state::{Base, State, Value, range_of};
 
+/// The bytes of the barrier in the grid's workspace: cooperative groups' headers have its layout, a word with
+/// the workspace's size and a word that the blocks count in.
+const BARRIER: std::ops::Range<i128> = 4..8;
+
 /// A reason, and where the index of an access comes from.
 type Why = (String, (Origin, (u32, u32)));
 
@@ -91,7 +95,7 @@ impl Analysis<'_> {
             Base::Object(object) | Base::Generic(object) => {
                 self.kernel.objects[*object as usize].space == Space::Local
             }
-            Base::Parameter(..) => false,
+            Base::Parameter(..) | Base::Workspace => false,
         });
         let is_stable = step.loaded == Loaded::Strong
             || !is_local
@@ -120,6 +124,7 @@ impl Analysis<'_> {
         let end = match access.base {
             Base::Object(it) | Base::Generic(it) => i128::from(self.size(it)),
             Base::Parameter(..) => FARTHEST,
+            Base::Workspace => BARRIER.end,
         };
         if access.low < 0 || access.high > end {
             self.beyond.get_or_insert_with(|| access.clone());
@@ -145,7 +150,13 @@ impl Analysis<'_> {
             .terms
             .iter()
             .filter_map(|(symbol, factor)| Some((*symbol, *factor, self.symbols.base(*symbol)?)));
-        let (symbol, factor, base) = bases.next()?;
+        let Some((symbol, factor, base)) = bases.next() else {
+            let [upper, lower] = self.workspace()?;
+            let is_workspace = address.coefficient(upper) == 1 << 32 && address.coefficient(lower) == 1;
+            let mut rest = address.clone();
+            rest.terms.retain(|(symbol, _)| *symbol != upper && *symbol != lower);
+            return is_workspace.then_some((Base::Workspace, rest));
+        };
         if factor != 1 || bases.next().is_some() {
             return None;
         }
@@ -164,7 +175,7 @@ impl Analysis<'_> {
             return refused("the register has no whole address of this kind of memory");
         }
         let fits = match base {
-            Base::Parameter(..) => matches!(step.space, Space::Global | Space::Generic),
+            Base::Parameter(..) | Base::Workspace => matches!(step.space, Space::Global | Space::Generic),
             Base::Object(it) => match object(it) {
                 Space::Global => matches!(step.space, Space::Global | Space::Generic),
                 own => own == step.space,
@@ -177,6 +188,15 @@ impl Analysis<'_> {
         if step.op == Op::Load && step.flag && !matches!(base, Base::Object(_)) {
             return refused("an assertion prints a text that is not in the PTX");
         }
+        if base == Base::Workspace {
+            if !self.launch.is_cooperative {
+                return refused("the barrier of the grid needs a cooperative launch");
+            }
+            let is_barrier = step.op == Op::Atomic || step.op == Op::Load && step.loaded == Loaded::Strong;
+            if !is_barrier || offset.as_constant() != Some(BARRIER.start) || step.size != 4 {
+                return refused("of the grid's workspace, only the barrier is known");
+            }
+        }
         let writes = step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag;
         if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
             && matches!(object(it), Space::Const | Space::Param)
@@ -186,7 +206,9 @@ impl Analysis<'_> {
         let mut end = i128::from(step.size);
         let mut align = step.size;
         if step.op == Op::Matrix {
-            let [_, stride, _, Operand::Number(rows), Operand::Number(element)] = step.from[..] else {
+            let [_, stride, _, Operand::Number(rows), Operand::Number(element), Operand::Number(row_align)] =
+                step.from[..]
+            else {
                 return refused("a matrix of an unknown form");
             };
             let stride = self.number(state, stride, step.at);
@@ -199,7 +221,7 @@ impl Analysis<'_> {
                 self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
             let Some(most) = most else { return refused("the stride of the matrix has no bound") };
             end = end.saturating_add(most.saturating_mul(i128::from(rows) - 1));
-            align = 32;
+            align = u32::try_from(row_align).unwrap_or(0);
         }
         if !align.is_power_of_two() {
             return refused("an access of an odd size");
@@ -214,13 +236,16 @@ impl Analysis<'_> {
         // What is no further than other accesses needs no better bound.
         let (least, most) = match base {
             Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
+            Base::Workspace => (BARRIER.start, BARRIER.end - end),
             Base::Parameter(..) => {
                 let reached = self.reached.get(&(base, reads, writes));
                 reached.map_or((i128::MAX, i128::MIN), |(low, high)| (*low, *high - end))
             }
         };
-        let low = self.symbols.low_or(state, offset, 3, least);
-        let high = self.symbols.high_or(state, offset, 3, most).and_then(|high| high.checked_add(end));
+        let high = self.symbols.high_in_parts(state, offset, most).and_then(|high| high.checked_add(end));
+        let opposite = offset.times(-1).zip(least.checked_neg());
+        let low = opposite.and_then(|(opposite, least)| self.symbols.high_in_parts(state, &opposite, least));
+        let low = low.and_then(i128::checked_neg);
         let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
         Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
     }

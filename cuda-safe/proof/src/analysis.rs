@@ -99,7 +99,7 @@ impl<'a> Analysis<'a> {
     pub(crate) fn base(&mut self, base: Base) -> Form {
         let space = match base {
             Base::Object(object) => self.kernel.objects[object as usize].space,
-            Base::Parameter(..) | Base::Generic(_) => Space::Global,
+            Base::Parameter(..) | Base::Generic(_) | Base::Workspace => Space::Global,
         };
         let high = match space {
             Space::Shared => 1 << 24,
@@ -124,7 +124,8 @@ impl<'a> Analysis<'a> {
             _ if special == Special::LANE => (32, true),
             _ => (shared, false),
         };
-        let below = i128::from(count);
+        let is_half = Special::WORKSPACE.contains(&special);
+        let (below, is_place) = if is_half { (1 << 32, true) } else { (i128::from(count), is_place) };
         if !is_place {
             return Form::constant(below);
         }
@@ -137,6 +138,12 @@ impl<'a> Analysis<'a> {
         let symbol = self.symbols.new_symbol(0, below - 1, Origin::Exact, (0, 0));
         self.specials.push((special, symbol));
         Form::symbol(symbol)
+    }
+
+    /// Returns the symbols of both halves of the workspace's address, if the kernel has read them.
+    pub(crate) fn workspace(&self) -> Option<[Symbol; 2]> {
+        let half = |half: Special| self.specials.iter().find(|(own, _)| *own == half).map(|(_, it)| *it);
+        Some([half(Special::WORKSPACE[0])?, half(Special::WORKSPACE[1])?])
     }
 
     /// Returns the object that stands for the address of one: all arrays of dynamic shared memory are one.

@@ -1,35 +1,19 @@
-//! Goes through a kernel: branches, places where ways meet, and loops.
-//!
-//! A loop is tried in two ways. If each round decides by itself whether another follows, the rounds are gone
-//! through one by one. Otherwise all rounds are gone through at once: the header's registers are what they
-//! were before the loop, plus their step times the number of rounds, or somewhere in a range. What is claimed
-//! of the header is an invariant: it holds before the loop, and it is verified at each way back to the
-//! header, in the very pass whose accesses count.
+//! Goes through a kernel: branches, and places where ways meet. Loops have a file of their own.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::{Analysis, Doubt};
-use crate::form::{Form, Symbol, gcd};
+use crate::form::Form;
 use crate::slice::{Graph, Loop, Op, Origin, Step};
-use crate::state::{State, Test, Value, range_of};
-use crate::step::signed;
+use crate::state::{State, Test, Value};
 
-/// Rounds that are gone through one by one.
-const MOST_ROUNDS: usize = 40;
-/// Steps in all that such rounds may take.
-const MOST_ROUND_STEPS: u64 = 30_000;
 /// States that a block keeps apart.
 const MOST_APART: usize = 4;
 /// Pointers that are chosen in one block, one case after the other.
 const MOST_SPLITS: u32 = 3;
 /// Loops within loops.
 const DEEPEST: u32 = 32;
-/// Tests that are looked at for invariants of a loop.
-const MOST_TESTS: u32 = 200;
-/// A displacement that a register cannot have.
-const FAR: i128 = 1 << 66;
-
 /// Why the analysis gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GaveUp {
@@ -42,7 +26,7 @@ pub(crate) enum GaveUp {
 }
 
 /// States at the starts of blocks.
-type Ends = Vec<(usize, State)>;
+pub(crate) type Ends = Vec<(usize, State)>;
 
 pub(crate) struct Walk<'w, 'a> {
     pub(crate) analysis: &'w mut Analysis<'a>,
@@ -53,7 +37,7 @@ pub(crate) struct Walk<'w, 'a> {
     /// Loops that are open.
     depth: u32,
     /// The tests at branches, for guesses of invariants.
-    tests: Vec<Rc<Test>>,
+    pub(crate) tests: Vec<Rc<Test>>,
     /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what
     /// an address counts from, or floating-point numbers are compared.
     pub(crate) has_other_way: bool,
@@ -65,30 +49,6 @@ fn to_each(blocks: &[usize], state: State) -> Ends {
     let mut ends: Ends = others.iter().map(|block| (*block, state.clone())).collect();
     ends.push((*last, state));
     ends
-}
-
-/// What a loop does to a register.
-#[derive(Clone, Debug)]
-enum Change {
-    /// It grows by the number in each round.
-    Step(i128),
-    /// It grows by a number in the range in each round.
-    Between(i128, i128),
-    /// It is the form, plus the factor times a number in the range.
-    Range(Form, i128, Option<(i128, i128)>),
-    /// Each use may see another value.
-    Lost,
-}
-
-/// A register that a loop writes.
-struct Changed {
-    register: u32,
-    bits: u8,
-    /// Its value before the loop.
-    before: Form,
-    change: Change,
-    /// The symbol that says how far it is from there, unless `change` is a step.
-    symbol: Symbol,
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
@@ -122,7 +82,7 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the ways back to
     /// the header, and at the ways out.
-    fn region(
+    pub(crate) fn region(
         &mut self,
         order: &[usize],
         header: Option<usize>,
@@ -204,7 +164,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Returns a state that holds wherever one of the states does.
-    fn meet_all(&mut self, states: Vec<State>, block: usize) -> Option<State> {
+    pub(crate) fn meet_all(&mut self, states: Vec<State>, block: usize) -> Option<State> {
         states.into_iter().reduce(|one, other| self.join(&one, &other, Some(block)))
     }
 
@@ -318,494 +278,6 @@ impl<'w, 'a> Walk<'w, 'a> {
             ends.extend(to_each(targets, taken));
         }
         ends
-    }
-
-    /// Goes through a loop. Returns the states at its ways out.
-    fn repeat(&mut self, it: &Loop, entry: State) -> Result<Ends, GaveUp> {
-        if let Some(exits) = self.by_rounds(it, &entry)? {
-            return Ok(exits);
-        }
-        let outer_tests = std::mem::take(&mut self.tests);
-        let was_recording = std::mem::replace(&mut self.analysis.is_recording, false);
-        let oldest = self.analysis.symbols.count();
-
-        // First, how much do the registers change in a round?
-        let mut changed = self.changed(it, &entry);
-        let state = self.header(&entry, it, &changed, None, &[]);
-        let (backs, _) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
-        for one in &mut changed {
-            if !matches!(one.change, Change::Lost) {
-                one.change = self.change(one, &entry, &backs);
-            }
-        }
-        // A register may follow another one, which it is made of: a hope that is verified like all else.
-        for index in 0..changed.len() {
-            let one = &changed[index];
-            if matches!(one.change, Change::Range(..)) {
-                let leads = |it: &&Changed| matches!(it.change, Change::Step(_)) && it.before == one.before;
-                if let Some(step) = changed.iter().find(leads).map(|it| it.change.clone()) {
-                    changed[index].change = step;
-                }
-            }
-        }
-        let rounds = self.analysis.symbols.new_counter(FAR);
-        let mut facts = self.guesses(&entry, &changed, rounds, oldest);
-        let mut pass = 0;
-        self.analysis.is_recording = was_recording;
-        let exits = loop {
-            pass += 1;
-            let mark = self.analysis.accesses().len();
-            let state = self.header(&entry, it, &changed, Some(rounds), &facts);
-            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
-            if self.verify(&mut changed, &mut facts, &entry, &backs, rounds, pass) {
-                break exits;
-            }
-            self.analysis.forget(mark);
-        };
-        self.tests = outer_tests;
-        Ok(exits)
-    }
-
-    /// Goes through the rounds one by one, if each decides whether another follows, and there are few.
-    fn by_rounds(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
-        if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
-            return Ok(None);
-        }
-        let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
-        let mut state = entry.clone();
-        for _ in 0..MOST_ROUNDS {
-            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
-            if backs.is_empty() {
-                return Ok(Some(exits));
-            }
-            if !exits.is_empty() {
-                break;
-            }
-            let Some(next) = self.meet_all(backs, it.header) else { break };
-            state = next;
-            // A register of a function that was called is another one in the next call.
-            for register in it.written.iter().map(|it| *it as usize) {
-                if entry.registers.get(register) == Some(&Value::Unset) {
-                    state.registers[register] = Value::Unset;
-                }
-            }
-        }
-        self.round_steps += self.analysis.steps - before;
-        self.analysis.forget(mark);
-        self.not_by_rounds.insert(it.header);
-        Ok(None)
-    }
-
-    /// Returns the registers that a loop writes and its header needs, with symbols for how far they went.
-    fn changed(&mut self, it: &Loop, entry: &State) -> Vec<Changed> {
-        let needed = &self.graph.blocks[it.header].needed;
-        let mut list = Vec::new();
-        for register in it.written.iter().copied().filter(|register| needed.contains(*register as usize)) {
-            let Some(Value::Number(before)) = entry.registers.get(register as usize) else { continue };
-            let (origin, at) = self.analysis.symbols.origin(before);
-            let symbol = self.analysis.symbols.new_symbol(-FAR, FAR, origin, at);
-            let is_lost = self.analysis.symbols.is_unstable(before);
-            let change = if is_lost { Change::Lost } else { Change::Between(-FAR, FAR) };
-            let (bits, before) = (self.analysis.bits(register), Form::clone(before));
-            list.push(Changed { register, bits, before, change, symbol });
-        }
-        list
-    }
-
-    /// Makes the state at the header, in any round.
-    fn header(
-        &mut self,
-        entry: &State,
-        it: &Loop,
-        changed: &[Changed],
-        rounds: Option<Symbol>,
-        facts: &[(Form, i128)],
-    ) -> State {
-        let mut state = entry.clone();
-        for register in &it.written {
-            if let Some(value) = state.registers.get_mut(*register as usize) {
-                *value = match value {
-                    Value::Test(_) => Value::Test(Rc::new(Test::Unknown)),
-                    _ => Value::Unset,
-                };
-            }
-        }
-        let symbols = &mut self.analysis.symbols;
-        for one in changed {
-            let own = Form::symbol(one.symbol);
-            let value = match (&one.change, rounds) {
-                (Change::Step(step), Some(rounds)) => one.before.plus(&Form::symbol(rounds), *step),
-                (Change::Between(low, high), Some(rounds)) => {
-                    let count = Form::symbol(rounds);
-                    for (fact, bound) in [
-                        (own.plus(&count, -*high), 0),
-                        (count.times(*low).and_then(|least| least.plus(&own, -1)), 0),
-                        ((*low >= 0).then(|| own.times(-1)).flatten(), 0),
-                        ((*high <= 0).then(|| own.clone()), 0),
-                    ] {
-                        if let Some(fact) = fact {
-                            symbols.assume(&mut state, &fact, bound);
-                        }
-                    }
-                    one.before.plus(&own, 1)
-                }
-                (Change::Range(from, factor, range), Some(_)) => {
-                    let (low, high) = range.unwrap_or((-FAR, FAR));
-                    symbols.assume(&mut state, &own, high);
-                    if let Some(own) = own.times(-1) {
-                        symbols.assume(&mut state, &own, -low);
-                    }
-                    from.plus(&own, *factor)
-                }
-                (Change::Lost, _) => None,
-                (_, None) => one.before.plus(&own, 1),
-            };
-            let value = value.map_or(Value::Unset, |form| Value::Number(Rc::new(form)));
-            if let Some(own) = state.registers.get_mut(one.register as usize) {
-                *own = value;
-            }
-        }
-        for (form, bound) in facts {
-            symbols.claim(&mut state, form, *bound);
-        }
-        state
-    }
-
-    /// Returns what a round does to a register, from the ways back of a round in which nothing was known.
-    fn change(&mut self, one: &Changed, entry: &State, backs: &[State]) -> Change {
-        if backs.iter().any(|state| self.is_lost(state, one.register)) {
-            return Change::Lost;
-        }
-        let at_header = one.before.plus(&Form::symbol(one.symbol), 1);
-        let (mut least, mut most, mut factor) = (FAR, -FAR, 0);
-        let mut constant = None;
-        for state in backs {
-            let Some(Value::Number(value)) = state.registers.get(one.register as usize) else {
-                return self.range_from(one, entry, 1);
-            };
-            let difference = at_header.as_ref().and_then(|before| value.plus(before, -1));
-            let Some(difference) = difference.filter(|it| !self.analysis.symbols.has_base(it)) else {
-                return self.range_from(one, entry, 1);
-            };
-            factor = gcd(factor, gcd(difference.divisor(), difference.constant));
-            match difference.as_constant() {
-                Some(value) => {
-                    let value = signed(value, one.bits);
-                    constant = Some(
-                        constant.map_or(Some(value), |known: Option<i128>| known.filter(|it| *it == value)),
-                    );
-                    (least, most) = (least.min(value), most.max(value));
-                }
-                None => {
-                    constant = Some(None);
-                    let range = self.analysis.symbols.range(state, &difference, 2);
-                    let (low, high) = range.unwrap_or((-FAR, FAR));
-                    (least, most) = (least.min(low), most.max(high));
-                }
-            }
-        }
-        match constant {
-            Some(Some(step)) => Change::Step(step),
-            _ if least.abs() < 1 << 20 && most.abs() < 1 << 20 => Change::Between(least, most),
-            _ => self.range_from(one, entry, factor.max(1)),
-        }
-    }
-
-    /// Returns whether a register may have another value at each use.
-    fn is_lost(&self, state: &State, register: u32) -> bool {
-        match state.registers.get(register as usize) {
-            Some(Value::Number(value)) => self.analysis.symbols.is_unstable(value),
-            _ => true,
-        }
-    }
-
-    /// Returns the range that a register has before the loop, as a first guess.
-    fn range_from(&mut self, one: &Changed, entry: &State, factor: i128) -> Change {
-        let symbols = &mut self.analysis.symbols;
-        if factor > 1 {
-            return Change::Range(one.before.clone(), factor, Some((0, 0)));
-        }
-        let base = Form {
-            constant: 0,
-            terms: one
-                .before
-                .terms
-                .iter()
-                .copied()
-                .filter(|(symbol, _)| symbols.base(*symbol).is_some())
-                .collect(),
-        };
-        let rest = one.before.plus(&base, -1);
-        let range = rest.and_then(|rest| symbols.range(entry, &rest, 2));
-        Change::Range(base, 1, range)
-    }
-
-    /// Guesses invariants from the tests at branches, and keeps those that hold before the loop.
-    fn guesses(
-        &mut self,
-        entry: &State,
-        changed: &[Changed],
-        rounds: Symbol,
-        oldest: usize,
-    ) -> Vec<(Form, i128)> {
-        let count = Form::symbol(rounds);
-        let mut forms: Vec<Form> = Vec::new();
-        let mut open = std::mem::take(&mut self.tests);
-        let mut left = MOST_TESTS;
-        while let Some(test) = open.pop().filter(|_| left > 0) {
-            left -= 1;
-            match &*test {
-                Test::Not(one) => open.push(Rc::clone(one)),
-                Test::And(one, other, _) => open.extend([Rc::clone(one), Rc::clone(other)]),
-                Test::Compare { a, b, .. } => {
-                    let mut form = a.plus(b, -1);
-                    for one in changed {
-                        if let Change::Step(step) = one.change {
-                            let distance = count.times(step);
-                            form = form
-                                .zip(distance)
-                                .and_then(|(form, distance)| form.replace(one.symbol, &distance));
-                        }
-                    }
-                    forms.extend(form);
-                }
-                _ => {}
-            }
-        }
-        let own: BTreeSet<Symbol> =
-            changed.iter().filter(|it| !matches!(it.change, Change::Step(_))).map(|it| it.symbol).collect();
-        let mut facts: Vec<(Form, i128)> = Vec::new();
-        let push = |form: Option<Form>, bound: i128, facts: &mut Vec<(Form, i128)>| {
-            if let Some(form) = form.filter(|form| form.terms.len() <= 6)
-                && !facts.iter().any(|it| (&it.0, it.1) == (&form, bound))
-            {
-                facts.push((form, bound));
-            }
-        };
-        for form in &forms {
-            let is_known =
-                |symbol: Symbol| symbol == rounds || (symbol as usize) < oldest || own.contains(&symbol);
-            // What was read of a register that may wrap is a form minus multiples of a power of two: guess
-            // that it does not.
-            let mut form = form.clone();
-            form.terms.retain(|(symbol, own)| is_known(*symbol) || *own % (1 << 32) != 0);
-            let factor = form.coefficient(rounds);
-            if factor == 0
-                || !form.terms.iter().all(|(symbol, _)| is_known(*symbol))
-                || self.analysis.symbols.has_base(&form)
-            {
-                continue;
-            }
-            let step = form.divisor().max(1);
-            let earlier = form.add(-factor);
-            for form in [earlier, Some(form.clone())] {
-                for sign in [1, -1] {
-                    for bound in [-1, 0, -step] {
-                        push(form.as_ref().and_then(|it| it.times(sign)), bound, &mut facts);
-                    }
-                }
-            }
-        }
-        for one in changed {
-            let Change::Step(step) = one.change else { continue };
-            let value = one.before.plus(&count, step);
-            if step == 0 || self.analysis.symbols.has_base(&one.before) {
-                continue;
-            }
-            let (least, most) = (range_of(one.bits, true), range_of(one.bits, false));
-            if step > 0 {
-                push(value.clone(), least.1, &mut facts);
-                push(value, most.1, &mut facts);
-            } else {
-                let opposite = value.and_then(|it| it.times(-1));
-                push(opposite.clone(), 0, &mut facts);
-                push(opposite, -least.0, &mut facts);
-            }
-        }
-        facts.retain(|(form, bound)| {
-            let start = self.at_entry(form, changed, rounds);
-            start.is_some_and(|start| self.analysis.symbols.is_at_most(entry, &start, 2, *bound))
-        });
-        facts
-    }
-
-    /// Returns a form over the header's symbols as it is before the loop.
-    fn at_entry(&self, form: &Form, changed: &[Changed], rounds: Symbol) -> Option<Form> {
-        let mut form = form.replace(rounds, &Form::constant(0))?;
-        for one in changed {
-            if form.coefficient(one.symbol) == 0 {
-                continue;
-            }
-            let distance = match &one.change {
-                Change::Range(from, 1, _) => one.before.plus(from, -1)?,
-                _ => Form::constant(0),
-            };
-            form = form.replace(one.symbol, &distance)?;
-        }
-        Some(form)
-    }
-
-    /// Checks at the ways back what the header claims. Weakens what does not hold, and returns whether
-    /// everything held.
-    fn verify(
-        &mut self,
-        changed: &mut [Changed],
-        facts: &mut Vec<(Form, i128)>,
-        entry: &State,
-        backs: &[State],
-        rounds: Symbol,
-        pass: u32,
-    ) -> bool {
-        if backs.is_empty() {
-            return true;
-        }
-        let mut holds = true;
-        // The distances in the next round, in the terms of this one.
-        let mut next: Vec<Vec<Option<Form>>> = vec![Vec::new(); backs.len()];
-        for one in changed.iter_mut() {
-            let mut range = None;
-            let mut is_step = true;
-            if !matches!(one.change, Change::Lost)
-                && backs.iter().any(|state| self.is_lost(state, one.register))
-            {
-                holds = false;
-                one.change = Change::Lost;
-                let symbol = one.symbol;
-                facts.retain(|(form, _)| form.coefficient(symbol) == 0);
-            }
-            for (state, next) in backs.iter().zip(&mut next) {
-                let value = match state.registers.get(one.register as usize) {
-                    Some(Value::Number(value)) => Some(value),
-                    _ => None,
-                };
-                let from = match &one.change {
-                    Change::Range(from, ..) => from,
-                    _ => &one.before,
-                };
-                let distance = value.and_then(|value| value.plus(from, -1));
-                let distance = distance.filter(|it| !self.analysis.symbols.has_base(it));
-                match &one.change {
-                    Change::Step(step) => {
-                        let expected = Form::symbol(rounds).times(*step).and_then(|it| it.add(*step));
-                        let rest =
-                            distance.as_ref().zip(expected).and_then(|(one, other)| one.plus(&other, -1));
-                        is_step &=
-                            rest.and_then(|it| it.as_constant()).is_some_and(|it| signed(it, one.bits) == 0);
-                        next.push(None);
-                    }
-                    Change::Lost => next.push(None),
-                    Change::Between(low, high) => {
-                        let moved = distance.as_ref().and_then(|it| it.plus(&Form::symbol(one.symbol), -1));
-                        is_step &= moved
-                            .is_some_and(|it| self.analysis.symbols.is_within(state, &it, 2, (*low, *high)));
-                        next.push(distance);
-                    }
-                    Change::Range(_, factor, claimed) => {
-                        let divides =
-                            |form: &Form| form.constant % factor == 0 && form.divisor() % factor == 0;
-                        let distance = distance.filter(divides).map(|it| Form {
-                            constant: it.constant / factor,
-                            terms: it.terms.iter().map(|(symbol, own)| (*symbol, own / factor)).collect(),
-                        });
-                        let symbols = &mut self.analysis.symbols;
-                        let own = distance.as_ref().and_then(|it| match claimed {
-                            Some(claimed) if symbols.is_within(state, it, 2, *claimed) => Some(*claimed),
-                            _ => symbols.range(state, it, 2),
-                        });
-                        range = match (range, own) {
-                            (None, Some(own)) => Some(Some(own)),
-                            (Some(Some((low, high))), Some(own)) => {
-                                Some(Some((own.0.min(low), own.1.max(high))))
-                            }
-                            _ => Some(None),
-                        };
-                        next.push(distance);
-                    }
-                }
-            }
-            match &one.change {
-                // Any value is the form plus some number.
-                Change::Lost | Change::Range(_, _, None) => {}
-                Change::Range(from, factor, Some((low, high))) => {
-                    let found = range.flatten();
-                    if found.is_some_and(|found| found.0 >= *low && found.1 <= *high) {
-                        continue;
-                    }
-                    holds = false;
-                    let widened = found.filter(|_| pass < 14).map(|found| {
-                        let types = range_of(one.bits, true);
-                        let lower = if pass < 4 {
-                            found.0
-                        } else {
-                            [0, -1, types.0].into_iter().find(|it| *it <= found.0).unwrap_or(-FAR)
-                        };
-                        let stops = [255, 256, 1023, 1024, 65_535, 65_536, types.1, 2 * types.1 + 1];
-                        let upper = if pass < 4 {
-                            found.1
-                        } else {
-                            stops.into_iter().find(|it| *it >= found.1).unwrap_or(FAR)
-                        };
-                        (lower.min(*low), upper.max(*high))
-                    });
-                    one.change =
-                        Change::Range(from.clone(), *factor, widened.filter(|it| it.0 > -FAR && it.1 < FAR));
-                    if matches!(one.change, Change::Range(_, _, None)) {
-                        self.give_up_on(one);
-                    }
-                }
-                Change::Step(_) | Change::Between(..) if is_step => {}
-                _ => {
-                    holds = false;
-                    one.change = self.range_from(one, entry, 1);
-                    if matches!(one.change, Change::Range(_, _, None)) {
-                        self.give_up_on(one);
-                    }
-                    // The symbol means another distance now.
-                    let symbol = one.symbol;
-                    facts.retain(|(form, _)| form.coefficient(symbol) == 0);
-                }
-            }
-        }
-        let before = facts.len();
-        let gone: Vec<Symbol> = changed
-            .iter()
-            .filter(|it| matches!(it.change, Change::Range(_, _, None)))
-            .map(|it| it.symbol)
-            .collect();
-        facts.retain(|(form, bound)| {
-            !gone.iter().any(|symbol| form.coefficient(*symbol) != 0)
-                && backs.iter().zip(&next).all(|(state, next)| {
-                    // All at once: a distance is in terms of the others.
-                    let mut after = Form::constant(form.constant);
-                    for (symbol, factor) in &form.terms {
-                        let own = if *symbol == rounds {
-                            Form::symbol(rounds).add(1)
-                        } else if let Some(at) = changed.iter().position(|it| it.symbol == *symbol) {
-                            next.get(at).cloned().flatten()
-                        } else {
-                            Some(Form::symbol(*symbol))
-                        };
-                        let Some(sum) = own.and_then(|own| after.plus(&own, *factor)) else { return false };
-                        after = sum;
-                    }
-                    self.analysis.symbols.is_at_most(state, &after, 2, *bound)
-                })
-        });
-        holds && facts.len() == before
-    }
-
-    /// Says of a register that it may have any value in the loop.
-    fn give_up_on(&mut self, one: &mut Changed) {
-        let from = if self.analysis.symbols.has_base(&one.before) {
-            // Not even a multiple of an element is known of the distance.
-            match &one.change {
-                Change::Range(from, ..) => from.clone(),
-                _ => one.before.clone(),
-            }
-        } else {
-            Form::constant(0)
-        };
-        one.change = Change::Range(from, 1, None);
     }
 
     /// Returns why the analysis gave up, unless an access is outside of all memory: the words for that need

@@ -9,7 +9,7 @@ pub struct Launch<'a> {
     pub block: [u32; 3],
     /// Blocks of a cluster, `[1, 1, 1]` without clusters. Those that the kernel itself declares count, too.
     pub cluster: [u32; 3],
-    /// Whether all blocks run at once. Nothing that is proven depends on it today.
+    /// Whether all blocks run at once, and the driver passes the workspace of the grid's barrier.
     pub is_cooperative: bool,
     /// Bytes of dynamic shared memory.
     pub shared: u32,

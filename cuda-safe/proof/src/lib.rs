@@ -82,16 +82,22 @@
 //!    two with a constant difference is the first plus a symbol of 0 or 1. A line through the bounds of a
 //!    form in the two cases bounds the form for both values of this symbol. States that differ in a flag or
 //!    in a pointer do not meet, as far as the budget goes: each goes on by itself, and the accesses of all
-//!    of them count. A test of tests is looked into as far as the budget goes, and 32 deep.
+//!    of them count. A test of tests is looked into as far as the budget goes, and 32 deep. A bound of a sum
+//!    is the sum of bounds of its parts, too: so a row and a column have the facts that each needs. How many
+//!    zeros a number begins with, and whether its bits in another order are zero, follows from its range.
 //! 3. **Loops.** What is claimed of a loop's header holds before the loop, and at each way back it is
 //!    verified under the claim itself: induction. The accesses that count are those of the pass in which
-//!    everything was verified. Loops whose rounds decide by themselves are gone through round by round.
+//!    everything was verified. A claim may be a hope: that a counter of 64 bits that is read as one of 32
+//!    does not wrap there, or that a range is no wider than it was found under a wider claim. Loops whose
+//!    rounds decide by themselves are gone through round by round.
 //! 4. **Accesses.** An address is a form with exactly one pointer or variable, once, and a remainder whose
 //!    range gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers,
 //!    or of another state space than the instruction's is refused, and so is one in a register that has not
 //!    all of its bits. A branch by a table stays within the table. The handle of a texture is a parameter.
 //!    An access that begins before its pointer, or ends behind its object, refuses at once: no memory
-//!    suffices.
+//!    suffices. The barrier of a grid is one word at an address that two registers have, `%envreg1` and
+//!    `%envreg2`: a cooperative launch may count in it and read it, and nothing else there. An operation on a
+//!    barrier in shared memory is an atomic one on its eight bytes, whatever bits they have.
 //! 5. **Loaded values.** Every load gives any value. A value that was loaded is the same wherever it is used,
 //!    so a guard holds for it, and for nothing that is loaded later. Three kinds of values may differ at each
 //!    use, and no guard helps them: those of `ld.global.nc` and `ldu` if the kernel writes that memory, of
@@ -124,11 +130,14 @@
 //!   rounds.
 //! - Textures and surfaces stay inside of their array, which the hardware checks.
 //! - Inline assembly is PTX, and is analysed as such.
+//! - The driver of a cooperative launch passes the address of a workspace, whose second word is the grid's
+//!   barrier, as the headers of cooperative groups have it. NVIDIA's manual of PTX leaves `%envreg` to the
+//!   driver.
 //!
 //! # What is not proven
 //! An index that comes from memory without a guard; a loop whose bound needs a relation between two changing
-//! registers (a binary search); a flag that carries a guard from one round of a loop to the next; the grid
-//! barrier of cooperative groups; an index from `pow`. The words of the refusal say what to write:
+//! registers (a binary search with a lower and an upper end); a flag that carries a guard from one round of a
+//! loop to the next; an index from `pow`. The words of the refusal say what to write:
 //! `if (i < n)` before a gather makes it provable.
 //!
 //! # How it is tested
@@ -153,7 +162,8 @@
 //! | `refine.rs` | predicates, and what is known where a test has an outcome |
 //! | `access.rs` | the bytes of each access |
 //! | `graph.rs` | blocks, loops, and which registers matter where |
-//! | `flow.rs` | branches, places where ways meet, loops |
+//! | `flow.rs` | branches, places where ways meet |
+//! | `loops.rs` | rounds one by one, invariants |
 //! | `verdict.rs` | needs, checks, and the words of refusals |
 //! | `tests` | an interpreter of PTX, and the arithmetic against direct evaluation |
 
@@ -163,6 +173,7 @@ mod flow;
 mod form;
 mod graph;
 mod launch;
+mod loops;
 mod lower;
 mod ptx;
 mod refine;

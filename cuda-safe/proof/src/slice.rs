@@ -57,6 +57,12 @@ listed! {
         Rem,
         /// From `size` bits, signed if `flag`.
         Cvt,
+        /// The number of zeros above the highest bit that is set. Of zero, -1 if `flag`.
+        Clz,
+        /// The number of bits that are set.
+        Popc,
+        /// The bits in the opposite order.
+        Brev,
         /// `from[0]` if the predicate `from[2]`, else `from[1]`.
         Selp,
         /// Predicates: what is compared.
@@ -82,7 +88,7 @@ listed! {
         Store,
         /// Reads and writes.
         Atomic,
-        /// Reads or writes a matrix: row bytes, and rows, at the stride `from[4]`.
+        /// Reads or writes a matrix: address, stride, offset, rows, bytes of an element, alignment of rows.
         Matrix,
         /// Uses the texture or surface whose handle is `from[0]`, a parameter of the kernel.
         Handle,
@@ -106,6 +112,8 @@ impl Special {
         ["%tid", "%ntid", "%ctaid", "%nctaid", "%cluster_ctaid", "%cluster_nctaid"];
     pub(crate) const LANE: Self = Self(18);
     pub(crate) const DYNAMIC_BYTES: Self = Self(19);
+    /// The halves of the address of the grid's workspace: `%envreg1` is the upper one.
+    pub(crate) const WORKSPACE: [Self; 2] = [Self(20), Self(21)];
 
     fn is_of_cluster(self) -> bool {
         (12..18).contains(&self.0)
@@ -170,8 +178,8 @@ pub(crate) struct Step {
     pub(crate) space: Space,
     pub(crate) loaded: Loaded,
     pub(crate) origin: Origin,
-    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written. Of a comparison or an
-    /// `and`: it is one of floating-point numbers.
+    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written. Of `Clz`: zero has -1. Of a comparison or
+    /// an `and`: it is one of floating-point numbers.
     pub(crate) flag: bool,
 }
 
@@ -272,7 +280,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 2\0";
+const MAGIC: &[u8] = b"cuda-proof slice 3\0";
 
 impl Kernel {
     /// The kernel's name in PTX.
@@ -453,6 +461,7 @@ impl Kernel {
                 Op::Mov | Op::Neg | Op::Not | Op::Abs | Op::Cvt | Op::ToGeneric | Op::FromGeneric => {
                     (1, 0, 0, 1)
                 }
+                Op::Clz | Op::Popc | Op::Brev => (1, 0, 0, 1),
                 Op::Selp => (2, 1, 0, 1),
                 Op::Add | Op::Sub | Op::Mul | Op::MulWide | Op::MulHi | Op::Mul24 | Op::Min | Op::Max => {
                     (2, 0, 0, 1)
@@ -463,7 +472,7 @@ impl Kernel {
                 Op::PredAnd | Op::PredOr | Op::PredXor => (0, 2, 0, 1),
                 Op::Parameter => (0, 0, 2, 1),
                 Op::Load | Op::Store | Op::Atomic => (1, 0, 1, usize::MAX),
-                Op::Matrix => (2, 0, 3, 0),
+                Op::Matrix => (2, 0, 4, 0),
                 Op::Handle => (1, 0, 0, 0),
                 Op::Below => (1, 0, 1, 0),
                 Op::Bra => (0, 0, step.from.len(), 0),
@@ -650,7 +659,7 @@ impl Input<'_> {
             1 => Operand::Negated(index),
             2 => Operand::Object(index),
             3 => match u8::try_from(index) {
-                Ok(it @ 0..20) => Operand::Special(Special(it)),
+                Ok(it @ 0..22) => Operand::Special(Special(it)),
                 _ => return Err(NotASlice),
             },
             _ if index == 0 => Operand::Number(self.signed()?),

@@ -23,6 +23,8 @@ pub(crate) enum Base {
     Object(u32),
     /// The generic address of an object that is not in global memory.
     Generic(u32),
+    /// What the driver gives a cooperative launch for the barrier of its grid.
+    Workspace,
 }
 
 #[derive(Clone, Debug)]
@@ -116,6 +118,8 @@ pub(crate) struct State {
 
 /// More facts than these are forgotten: that is sound, and bounds the work.
 const MOST_FACTS: usize = 48;
+/// Ways to part an offset into a row and a column.
+const MOST_GAPS: usize = 4;
 /// Combinations of facts that one bound may try.
 const TRIES: u32 = 90;
 
@@ -453,8 +457,35 @@ impl Symbols {
         self.high_or(state, form, depth, bound).is_some_and(|most| most <= bound)
     }
 
-    pub(crate) fn low_or(&mut self, state: &State, form: &Form, depth: u32, goal: i128) -> Option<i128> {
-        self.high_or(state, &form.times(-1)?, depth, goal.checked_neg()?)?.checked_neg()
+    /// Returns a bound of an offset, as `high_or` does. That of a row and a column takes as many facts as
+    /// both do. So the terms with large factors, and those with small ones, are bounded by themselves, too:
+    /// the sum of both bounds is a bound.
+    pub(crate) fn high_in_parts(&mut self, state: &State, form: &Form, goal: i128) -> Option<i128> {
+        let whole = self.high_or(state, form, 3, goal);
+        if form.terms.len() < 4 || whole.is_some_and(|whole| whole <= goal) {
+            return whole;
+        }
+        // Three facts at a time are enough for fewer.
+        let signs = signs(&form.terms);
+        let guards = state.facts.iter().filter(|fact| !fact.is_definition && fact.signs & signs != 0);
+        if guards.count() < 4 {
+            return whole;
+        }
+        let mut factors: SmallVec<[i128; 8]> = form.terms.iter().map(|(_, factor)| factor.abs()).collect();
+        factors.sort_unstable();
+        factors.dedup();
+        let mut best = whole;
+        for gap in factors.iter().take(factors.len() - 1).take(MOST_GAPS) {
+            let part = |is_large: bool| Form {
+                constant: if is_large { form.constant } else { 0 },
+                terms: form.terms.iter().copied().filter(|(_, it)| (it.abs() > *gap) == is_large).collect(),
+            };
+            let parts = self.high(state, &part(true), 3).zip(self.high(state, &part(false), 3));
+            if let Some(sum) = parts.and_then(|(large, small)| large.checked_add(small)) {
+                best = Some(best.map_or(sum, |best| best.min(sum)));
+            }
+        }
+        best
     }
 
     pub(crate) fn low(&mut self, state: &State, form: &Form, depth: u32) -> Option<i128> {
@@ -799,12 +830,14 @@ impl Symbols {
             }
         }
         both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
+        let mut facts: Vec<Fact> = Vec::with_capacity(one.facts.len().max(other.facts.len()));
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
-            for fact in from.facts.iter() {
+            for (at, fact) in from.facts.iter().enumerate() {
                 let is_same = |it: &&Fact| {
                     it.signs == fact.signs && (Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms)
                 };
-                let same = to.facts.iter().find(is_same);
+                // Facts from before the ways parted have one place.
+                let same = to.facts.get(at).filter(is_same).or_else(|| to.facts.iter().find(is_same));
                 let bound = match same {
                     Some(_) if !is_first => continue,
                     Some(same) => Some(same.bound.max(fact.bound)),
@@ -817,13 +850,13 @@ impl Symbols {
                 let Some(bound) = bound else { continue };
                 let is_definition = fact.is_definition || same.is_some_and(|same| same.is_definition);
                 let says_more = self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
-                if (is_definition || says_more) && both.facts.len() < MOST_FACTS {
+                if (is_definition || says_more) && facts.len() < MOST_FACTS {
                     let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
-                    let fact = Fact::new(Rc::clone(&fact.terms), bound, is_definition);
-                    Rc::make_mut(&mut both.facts).push(fact);
+                    facts.push(Fact { bound, is_definition, ..fact.clone() });
                 }
             }
         }
+        both.facts = Rc::new(facts);
         self.changes(&mut both);
         both
     }

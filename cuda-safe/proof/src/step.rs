@@ -324,6 +324,40 @@ impl Analysis<'_> {
                 }
                 Some(value)
             }
+            Op::Clz | Op::Popc | Op::Brev => {
+                let value = self.symbols.reading(state, a, bits, false);
+                let (low, high) = self.symbols.range(state, &value, 2)?;
+                let all = i128::from(bits);
+                let zeros = |value: i128| match value {
+                    0 if step.flag => -1,
+                    0 => all,
+                    _ => i128::from(value.leading_zeros()) - (128 - all),
+                };
+                let (least, most) = match step.op {
+                    // More zeros the smaller the number is, but for zero itself.
+                    Op::Clz if step.flag && low == 0 => (-1, if high == 0 { -1 } else { all - 1 }),
+                    Op::Clz => (zeros(high), zeros(low)),
+                    Op::Popc if low == high => (i128::from(low.count_ones()), i128::from(low.count_ones())),
+                    Op::Popc => (i128::from(low > 0), all),
+                    _ if low == high => {
+                        let turned = low.cast_unsigned().reverse_bits() >> (128 - u32::from(bits));
+                        (turned.cast_signed(), turned.cast_signed())
+                    }
+                    // Only the bits of zero in another order are zero.
+                    _ => (i128::from(low > 0), (1 << bits) - 1),
+                };
+                if least == most {
+                    return Some(Form::constant(least));
+                }
+                let (origin, place) = self.symbols.origin(&value);
+                let origin =
+                    (origin.max(Origin::Computed), if origin == Origin::Exact { step.at } else { place });
+                Some(if self.symbols.is_unstable(&value) {
+                    self.symbols.unstable(least, most, origin.0, origin.1)
+                } else {
+                    self.symbols.fresh(least, most, origin.0, origin.1)
+                })
+            }
             Op::ToGeneric | Op::FromGeneric => {
                 let based = a.terms.iter().find_map(|(symbol, factor)| {
                     self.symbols.base(*symbol).filter(|_| *factor == 1).map(|base| (*symbol, base))

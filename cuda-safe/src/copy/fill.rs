@@ -291,13 +291,8 @@ fn name(dimensions: Dimensions, value: Value<'_>, on_stream: bool) -> &'static s
     match (dimensions, value, on_stream) {
         (Dimensions::One, Value::Byte(_), false) => "cudaMemset",
         (Dimensions::One, Value::Byte(_), true) => "cudaMemsetAsync",
-        (Dimensions::Two, ..) | (_, Value::Element(_), _) => {
-            if on_stream {
-                "cudaMemset2DAsync"
-            } else {
-                "cudaMemset2D"
-            }
-        }
+        (Dimensions::Two, _, false) | (_, Value::Element(_), false) => "cudaMemset2D",
+        (Dimensions::Two, _, true) | (_, Value::Element(_), true) => "cudaMemset2DAsync",
         (Dimensions::Three, _, false) => "cudaMemset3D",
         (Dimensions::Three, _, true) => "cudaMemset3DAsync",
     }

@@ -86,12 +86,8 @@ impl<'scope> Scope<'scope, '_> {
         D: AsyncDestination<Planar, ByScope<'scope>>,
         S: AsyncSource<Planar, ByScope<'scope>, Element = D::Element>,
     {
-        transfer::enqueue(
-            "Scope::memcpy_2d_async",
-            self.stream(),
-            destination.operand_mut()?,
-            source.operand()?,
-        )
+        let (to, from) = (destination.operand_mut()?, source.operand()?);
+        transfer::enqueue("Scope::memcpy_2d_async", self.stream(), to, from)
     }
 
     /// Submits the copy of the layers of `source` to those of `destination` to the scope's stream.
@@ -113,11 +109,7 @@ impl<'scope> Scope<'scope, '_> {
         D: AsyncDestination<Volumetric, ByScope<'scope>>,
         S: AsyncSource<Volumetric, ByScope<'scope>, Element = D::Element>,
     {
-        transfer::enqueue(
-            "Scope::memcpy_3d_async",
-            self.stream(),
-            destination.operand_mut()?,
-            source.operand()?,
-        )
+        let (to, from) = (destination.operand_mut()?, source.operand()?);
+        transfer::enqueue("Scope::memcpy_3d_async", self.stream(), to, from)
     }
 }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "calls the runtime's peer access functions")]
 
 use super::Device;
-use super::peer_access;
+use super::peer_access::{self, Fact};
 use crate::error::Result;
 use crate::{check, sys};
 
@@ -67,7 +67,7 @@ impl Device {
             }
             other => other?,
         }
-        peer_access::set_enabled(self, *peer, true);
+        peer_access::record(Fact::Enabled, self, *peer, true);
         Ok(())
     }
 
@@ -99,8 +99,8 @@ impl Device {
     #[doc(alias = "cudaDeviceDisablePeerAccess")]
     #[track_caller]
     pub unsafe fn disable_peer_access(self, peer: &Self) -> Result<()> {
-        peer_access::decided(self, *peer);
-        peer_access::set_enabled(self, *peer, false);
+        peer_access::record(Fact::Decided, self, *peer, true);
+        peer_access::record(Fact::Enabled, self, *peer, false);
         let _current = self.switch()?;
         // SAFETY: the runtime checks the ordinal. The caller guarantees that no kernel uses the peer's
         // memory.

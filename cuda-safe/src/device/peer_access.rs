@@ -58,7 +58,7 @@ pub(crate) fn ensure(a: Device, b: Device) {
     if !automatic_peer_access() || in_callback() {
         return;
     }
-    if let Some(decided) = pair(a, b)
+    if let Some(decided) = flag(Fact::Decided, a, b)
         && !decided.load(Ordering::Acquire)
     {
         // If two threads do this at once, the second one finds access enabled, which is no error.
@@ -80,11 +80,11 @@ fn enable(device: Device, peer: Device) -> Result<()> {
 #[track_caller]
 pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
     // A host function must not call CUDA. The launch itself is refused there.
-    if in_callback() || is_enabled(device, owner) {
+    if in_callback() || is_so(Fact::Enabled, device, owner) {
         return Ok(());
     }
     ensure(device, owner);
-    if is_enabled(device, owner) || is_enabled_elsewhere(device, owner) {
+    if is_so(Fact::Enabled, device, owner) || is_enabled_elsewhere(device, owner) {
         return Ok(());
     }
     let (found, needed) = (owner.ordinal(), device.ordinal());
@@ -101,7 +101,7 @@ fn is_enabled_elsewhere(device: Device, owner: Device) -> bool {
         match unsafe { check!(cudaDeviceEnablePeerAccess(owner.as_raw(), 0)) } {
             Err(error) if error.code() == sys::cudaErrorPeerAccessAlreadyEnabled => {
                 let _ = take_last();
-                set_enabled(device, owner, true);
+                record(Fact::Enabled, device, owner, true);
                 Ok(true)
             }
             enabled => {
@@ -114,34 +114,26 @@ fn is_enabled_elsewhere(device: Device, owner: Device) -> bool {
     quietly(enable()).unwrap_or(false)
 }
 
-/// Returns whether this crate has given a device access to a pool of `owner`.
-pub(crate) fn is_pool_enabled(device: Device, owner: Device) -> bool {
-    flag(device, owner, |pairs| &pairs.pools).is_some_and(|given| given.load(Ordering::Acquire))
+/// What is known about two devices.
+#[derive(Clone, Copy)]
+pub(crate) enum Fact {
+    /// Whether the decision about both is made, in either order.
+    Decided,
+    /// Whether this crate has enabled access of the first to the memory of the second.
+    Enabled,
+    /// The same for some pool of the second.
+    Pool,
 }
 
-/// Records that a pool of `owner` was given access.
-pub(crate) fn pool_enabled(device: Device, owner: Device) {
-    if let Some(given) = flag(device, owner, |pairs| &pairs.pools) {
-        given.store(true, Ordering::Release);
-    }
+/// Returns whether this is known to be so.
+pub(crate) fn is_so(fact: Fact, device: Device, owner: Device) -> bool {
+    flag(fact, device, owner).is_some_and(|flag| flag.load(Ordering::Acquire))
 }
 
-/// Returns whether this crate has enabled access of `device` to the memory of `owner`.
-fn is_enabled(device: Device, owner: Device) -> bool {
-    flag(device, owner, |pairs| &pairs.enabled).is_some_and(|enabled| enabled.load(Ordering::Acquire))
-}
-
-/// Records that access of `device` to the memory of `owner` was enabled or disabled.
-pub(crate) fn set_enabled(device: Device, owner: Device, is_enabled: bool) {
-    if let Some(enabled) = flag(device, owner, |pairs| &pairs.enabled) {
-        enabled.store(is_enabled, Ordering::Release);
-    }
-}
-
-/// Records that the program itself has decided about two devices.
-pub(crate) fn decided(a: Device, b: Device) {
-    if let Some(decided) = pair(a, b) {
-        decided.store(true, Ordering::Release);
+/// Records whether it is so from now on.
+pub(crate) fn record(fact: Fact, device: Device, owner: Device, is_so: bool) {
+    if let Some(flag) = flag(fact, device, owner) {
+        flag.store(is_so, Ordering::Release);
     }
 }
 
@@ -149,52 +141,31 @@ pub(crate) fn decided(a: Device, b: Device) {
 pub(crate) fn forget(device: Device) {
     let Some(pairs) = PAIRS.get() else { return };
     for other in (0..pairs.count).filter_map(|other| i32::try_from(other).ok()).map(Device::from_ordinal) {
-        for (a, b) in [(device, other), (other, device)] {
-            for flags in [&pairs.decided, &pairs.enabled, &pairs.pools] {
-                if let Some(flag) = pairs.at(flags, a, b) {
-                    flag.store(false, Ordering::Release);
-                }
-            }
+        for fact in [Fact::Decided, Fact::Enabled, Fact::Pool] {
+            record(fact, device, other, false);
+            record(fact, other, device, false);
         }
     }
 }
 
-/// Flags for pairs of devices.
+/// The facts about all pairs of devices.
 struct Pairs {
     count: usize,
-    /// Of each pair in ascending order: whether the decision is made.
-    decided: Box<[AtomicBool]>,
-    /// Of a device and the owner of memory: whether this crate has enabled access.
-    enabled: Box<[AtomicBool]>,
-    /// The same for some pool of the owner.
-    pools: Box<[AtomicBool]>,
+    /// For each [`Fact`], a flag for each pair.
+    flags: [Box<[AtomicBool]>; 3],
 }
 
-impl Pairs {
-    /// Returns the flag of a pair of devices.
-    fn at<'a>(&self, flags: &'a [AtomicBool], a: Device, b: Device) -> Option<&'a AtomicBool> {
-        let [a, b] = [a, b].map(|device| Some(device.ordinal()).filter(|at| *at < self.count));
-        flags.get(a? * self.count + b?)
-    }
-}
-
-fn pair(a: Device, b: Device) -> Option<&'static AtomicBool> {
-    let (low, high) = if a.as_raw() <= b.as_raw() { (a, b) } else { (b, a) };
-    flag(low, high, |pairs| &pairs.decided)
-}
-
-fn flag(
-    a: Device,
-    b: Device,
-    flags: impl FnOnce(&'static Pairs) -> &'static [AtomicBool],
-) -> Option<&'static AtomicBool> {
+/// Returns the flag of a fact about two devices.
+fn flag(fact: Fact, a: Device, b: Device) -> Option<&'static AtomicBool> {
     let pairs = match PAIRS.get() {
         Some(pairs) => pairs,
         None => {
             let count = Device::count().ok()?;
             let flags = || std::iter::repeat_with(AtomicBool::default).take(count * count).collect();
-            PAIRS.get_or_init(|| Pairs { count, decided: flags(), enabled: flags(), pools: flags() })
+            PAIRS.get_or_init(|| Pairs { count, flags: [flags(), flags(), flags()] })
         }
     };
-    pairs.at(flags(pairs), a, b)
+    let [a, b] = [a, b].map(|device| Some(device.ordinal()).filter(|at| *at < pairs.count));
+    let (a, b) = if let Fact::Decided = fact { (a.min(b)?, a.max(b)?) } else { (a?, b?) };
+    pairs.flags[fact as usize].get(a * pairs.count + b)
 }

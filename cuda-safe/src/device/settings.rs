@@ -161,10 +161,7 @@ impl Device {
     #[track_caller]
     pub fn flush_gpudirect_rdma_writes(self, scope: RemoteWritesScope) -> Result<()> {
         let _current = self.switch()?;
-        let scope = match scope {
-            RemoteWritesScope::Owner => sys::cudaFlushGPUDirectRDMAWritesToOwner,
-            RemoteWritesScope::AllDevices => sys::cudaFlushGPUDirectRDMAWritesToAllDevices,
-        };
+        let scope = sys::cudaFlushGPUDirectRDMAWritesScope(scope as u32);
         let target = sys::cudaFlushGPUDirectRDMAWritesTargetCurrentDevice;
         // SAFETY: the call takes two of its own constants, and blocks.
         unsafe { check!(cudaDeviceFlushGPUDirectRDMAWrites(target, scope)) }
@@ -297,11 +294,12 @@ impl CacheConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[doc(alias = "cudaFlushGPUDirectRDMAWritesScope")]
+#[repr(u32)]
 pub enum RemoteWritesScope {
     /// Work of the device itself.
-    Owner,
+    Owner = sys::cudaFlushGPUDirectRDMAWritesToOwner.0,
     /// Work of all devices.
-    AllDevices,
+    AllDevices = sys::cudaFlushGPUDirectRDMAWritesToAllDevices.0,
 }
 
 /// The amount of device memory that graph nodes have allocated, in bytes.

@@ -1,8 +1,6 @@
 //! [`Graph`]: nodes and their order.
 #![expect(unsafe_code, reason = "calls the runtime's graph functions")]
 
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +9,8 @@ use super::handle::{GraphHandle, Raw};
 use super::identity::Node;
 use super::steps::Steps;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
-use crate::{check, stream, sys};
+use crate::error::Result;
+use crate::{check, stream, sys, system};
 
 /// Work that is described but does not run: nodes and the order between them.
 ///
@@ -179,9 +177,7 @@ impl Graph {
     #[track_caller]
     pub fn write_dot(&self, path: impl AsRef<Path>) -> Result<()> {
         stream::ensure_idle("Graph::write_dot")?;
-        let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
-            return Err(Error::refused("Graph::write_dot", Detail::unsupported("a zero byte in a path")));
-        };
+        let path = system::c_path("Graph::write_dot", path.as_ref())?;
         let flags = sys::cudaGraphDebugDotFlagsVerbose.0;
         // SAFETY: the graph is live, and the path ends in a zero byte.
         unsafe { check!(cudaGraphDebugDotPrint(self.raw, path.as_ptr(), flags)) }

@@ -110,7 +110,7 @@ impl Functions {
 }
 
 /// Functions of an executable graph with an access history of their own.
-struct Given {
+struct GivenFunctions {
     history: AccessHistory,
     functions: Option<Functions>,
     /// The process that made it. A forked child that inherits it does not touch it.
@@ -119,14 +119,14 @@ struct Given {
 
 // SAFETY: the box is only read while its function may be called. Any thread may call the function, and any
 // one thread may drop it.
-unsafe impl Send for Given {}
+unsafe impl Send for GivenFunctions {}
 // SAFETY: the box is only read while its function may be called. Any thread may call the function, and any
 // one thread may drop it. References to objects are not accessed while they are shared.
-unsafe impl Sync for Given {}
+unsafe impl Sync for GivenFunctions {}
 
-retainable!(Given, history);
+retainable!(GivenFunctions, history);
 
-impl Drop for Given {
+impl Drop for GivenFunctions {
     /// Drops the function after the last launch that may call it, or together with a later function. Does
     /// not wait for launches.
     fn drop(&mut self) {
@@ -147,7 +147,7 @@ struct Retired {
     functions: Functions,
 }
 
-// SAFETY: as for `Given`.
+// SAFETY: as for `GivenFunctions`.
 unsafe impl Send for Retired {}
 
 /// Returns whether all launches that call the function are known to be complete.
@@ -207,8 +207,11 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
 /// Returns the accesses of a launch that calls these functions.
 #[track_caller]
 fn uses(api: &'static str, functions: Functions) -> Result<RetainedAccesses> {
-    let given =
-        Given { history: AccessHistory::new(1), functions: Some(functions), process: process::number() };
+    let given = GivenFunctions {
+        history: AccessHistory::new(1),
+        functions: Some(functions),
+        process: process::number(),
+    };
     let owner = retained(given);
     let (mut uses, access) = (RetainedAccesses::default(), Access::read(&owner.history, 0..1));
     if uses.add(&access, || retain(&access)) {

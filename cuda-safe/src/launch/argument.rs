@@ -58,7 +58,7 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 /// | `T*` (3) | `&mut GraphBuffer<T>` and its slices | write of these bytes |
 /// | `float4*`, `const uchar3*`, ... | the same with the [component](super::Components) as `T` | as above |
 /// | `bool*`, `const bool*` | the same with `u8` as `T` | as above |
-/// | `__half*`, `__nv_bfloat162*`, ... (6) | the same with `f16` or `bf16` of the crate `half` as `T` | as above |
+/// | `__half*`, `__nv_bfloat162*`, ... (6) | the same with `f16` or `bf16` of `half` as `T` | as above |
 /// | `__half`, `__half2`, ... (6) | `f16`, `[f16; 2]`, ... | none |
 /// | `unsigned*`, `int*`, 64 bits (4) | `&MappedFlag` | none; delays freeing the flag |
 /// | `T*` | `d.read_only()` of memory, for a kernel that only reads | as for `const T*` |

@@ -174,7 +174,7 @@ macro_rules! tuple {
                 stream: &impl AsStream,
                 $($value: $argument),*
             ) -> (Result<()>, ($(Passed<$argument, $parameter>,)*)) {
-                let launched = self.0.launch(config, stream, ($($value,)*));
+                let launched = self.0.launch_shape(&config, stream, ($($value,)*));
                 (launched, ($(unknown::<$argument, $parameter>(),)*))
             }
         }

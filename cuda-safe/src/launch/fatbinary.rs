@@ -7,54 +7,16 @@
 //! Generated code has all of this.
 #![expect(unsafe_code, reason = "calls the functions by which nvcc's objects register")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use crate::sys::registration::{
+    __cudaInitModule, __cudaRegisterFatBinary, __cudaRegisterFatBinaryEnd, __cudaRegisterFunction,
+    __cudaRegisterManagedVar, __cudaRegisterVar, __cudaUnregisterFatBinary,
+};
+
 use super::Space;
-
-/// The runtime's handle of a registered fatbinary.
-type Handle = *mut *mut c_void;
-
-// As `crt/host_runtime.h` declares them. With the feature `load`, `cuda-sys` defines them.
-unsafe extern "C" {
-    fn __cudaRegisterFatBinary(wrapper: *mut c_void) -> Handle;
-    fn __cudaRegisterFatBinaryEnd(handle: Handle);
-    fn __cudaUnregisterFatBinary(handle: Handle);
-    fn __cudaRegisterFunction(
-        handle: Handle,
-        host: *const c_char,
-        device: *mut c_char,
-        name: *const c_char,
-        threads: c_int,
-        thread: *mut c_void,
-        block: *mut c_void,
-        block_dim: *mut c_void,
-        grid_dim: *mut c_void,
-        warp: *mut c_int,
-    );
-    fn __cudaRegisterVar(
-        handle: Handle,
-        host: *mut c_char,
-        device: *mut c_char,
-        name: *const c_char,
-        external: c_int,
-        size: usize,
-        constant: c_int,
-        global: c_int,
-    );
-    fn __cudaRegisterManagedVar(
-        handle: Handle,
-        host: *mut *mut c_void,
-        device: *mut c_char,
-        name: *const c_char,
-        external: c_int,
-        size: usize,
-        constant: c_int,
-        global: c_int,
-    );
-    fn __cudaInitModule(handle: Handle) -> c_char;
-}
 
 /// The bytes of fatbinaries, aligned as the driver expects.
 #[derive(Debug)]
@@ -129,11 +91,12 @@ impl Fatbinary {
         let handle = unsafe { __cudaRegisterFatBinary((&raw const self.wrapper).cast_mut().cast()) };
         for kernel in self.kernels {
             let (own, name) = (ptr::from_ref(kernel).cast(), kernel.name.as_ptr());
-            let (no, warp) = (ptr::null_mut(), ptr::null_mut());
-            // SAFETY: the address is of the program, and the name is a C string that lives as long. The rest
-            // is what nvcc's objects pass.
+            let (device, place, shape) = (name.cast_mut(), ptr::null_mut(), ptr::null_mut());
+            // SAFETY: the address is of the program, and the name is a C string that lives as long, by which
+            // the runtime finds the kernel. The rest is what nvcc's objects pass.
             unsafe {
-                __cudaRegisterFunction(handle, own, own.cast_mut(), name, -1, no, no, no, no, warp);
+                let warp = ptr::null_mut();
+                __cudaRegisterFunction(handle, own, device, name, -1, place, place, shape, shape, warp);
             }
         }
         for DeviceVariable { name, space, bytes, managed } in self.variables {

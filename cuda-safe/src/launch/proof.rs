@@ -110,8 +110,17 @@ struct Part {
     read: Range<usize>,
 }
 
+/// The cache of a thread.
+struct Recent {
+    /// Each in the place of its key.
+    entries: [Option<Arc<Entry>>; CACHED],
+    /// In the place of a kernel, that of its last verdict.
+    last: [usize; CACHED],
+}
+
 thread_local! {
-    static RECENT: RefCell<[Option<Arc<Entry>>; CACHED]> = const { RefCell::new([const { None }; CACHED]) };
+    static RECENT: RefCell<Recent> =
+        const { RefCell::new(Recent { entries: [const { None }; CACHED], last: [0; CACHED] }) };
 }
 
 impl KernelProof {
@@ -179,7 +188,7 @@ impl KernelProof {
         accesses: &[Option<Access<'a>>],
         all: &mut AccessList<'a>,
     ) -> Result<()> {
-        let values = Values { descriptions, values, accesses, target };
+        let values = Values { descriptions, values, accesses, target: &target };
         // SAFETY: the caller has the same duties.
         let checked = unsafe { self.check_values(kernel, config, &values, all) };
         // A match, because a closure would hide the caller.
@@ -216,7 +225,8 @@ impl KernelProof {
         let is_same = |entry: &Entry| unsafe { known.is_of(&entry.key, &shape, values) };
         let cached = RECENT.try_with(|recent| {
             let recent = recent.try_borrow().ok()?;
-            let entry = recent.get(first)?.as_ref().filter(|entry| is_same(entry))?;
+            let place = *recent.last.get(first)?;
+            let entry = recent.entries.get(place)?.as_ref().filter(|entry| is_same(entry))?;
             Some(entry.suffices(values, all))
         });
         if cached == Ok(Some(true)) {
@@ -280,8 +290,10 @@ impl KernelProof {
         let key: SmallVec<[u64; 16]> = unsafe { known.key(shape, values) };
         let place = place_of(&key);
         let cached = RECENT.try_with(|recent| {
-            let recent = recent.try_borrow().ok()?;
-            let entry = recent.get(place)?.as_ref().filter(|entry| *entry.key == *key)?;
+            let mut recent = recent.try_borrow_mut().ok()?;
+            let Recent { entries, last } = &mut *recent;
+            let entry = entries.get(place)?.as_ref().filter(|entry| *entry.key == *key)?;
+            *last.get_mut(first)? = place;
             Some(entry.suffices(values, all))
         });
         if cached == Ok(Some(true)) {
@@ -300,10 +312,10 @@ impl KernelProof {
         // While a thread ends it has no table, and does without.
         let _ = RECENT.try_with(|recent| {
             if let Ok(mut recent) = recent.try_borrow_mut() {
-                for place in [first, place] {
-                    if let Some(place) = recent.get_mut(place) {
-                        *place = Some(Arc::clone(&entry));
-                    }
+                let Recent { entries, last } = &mut *recent;
+                if let (Some(entry_of_key), Some(last)) = (entries.get_mut(place), last.get_mut(first)) {
+                    *entry_of_key = Some(Arc::clone(&entry));
+                    *last = place;
                 }
             }
         });
@@ -323,7 +335,7 @@ impl KernelProof {
         target: Target<'_>,
         values: &[*mut c_void],
     ) -> Result<Vec<Need>> {
-        let values = Values { descriptions, values, accesses: &[], target };
+        let values = Values { descriptions, values, accesses: &[], target: &target };
         if !self.contract.is_empty() {
             let reason = "its author has a contract in place of a proof, which states no ranges";
             return Err(not_proven(target.kernel, reason));
@@ -682,7 +694,8 @@ struct Values<'v, 'a> {
     descriptions: &'static [Description],
     values: &'v [*mut c_void],
     accesses: &'v [Option<Access<'a>>],
-    target: Target<'v>,
+    /// A copy would wait for the fields, which were just stored.
+    target: &'v Target<'v>,
 }
 
 impl Values<'_, '_> {

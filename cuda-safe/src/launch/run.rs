@@ -223,7 +223,22 @@ impl<P> Checked<P> {
     where
         P: CheckedParameters,
     {
-        let config = config.into();
+        self.launch_shape(&config.into(), stream, arguments)
+    }
+
+    /// [`launch`](Self::launch), without a copy of the shape: that would wait for the numbers of grid and
+    /// block, which were just stored.
+    #[inline]
+    #[track_caller]
+    pub(super) fn launch_shape<A: CheckedArguments<P>>(
+        &self,
+        config: &LaunchConfig<'_>,
+        stream: &impl AsStream,
+        arguments: A,
+    ) -> Result<()>
+    where
+        P: CheckedParameters,
+    {
         config.check(self.kernel.name)?;
         let stream = stream.as_stream();
         let target = self.kernel.on(stream);
@@ -231,13 +246,13 @@ impl<P> Checked<P> {
         let mut pointers = A::pointers(&mut values);
         let mut accesses = AccessList::new();
         // SAFETY: the pointers are to live values of the parameters' types (`Arguments`).
-        unsafe { self.prove(&config, target, pointers.as_mut(), &arguments, &mut accesses) }?;
+        unsafe { self.prove(config, target, pointers.as_mut(), &arguments, &mut accesses) }?;
         // SAFETY: there is a live value of the right type for each parameter (`Arguments`). The proof holds
         // for this device, this shape and these values: the accesses cover all memory of owners that a thread
         // accesses, it writes only what is passed to be written, and no memory that it writes is passed
         // twice. No argument is a raw pointer (`CheckedArg`).
         let launched = unsafe {
-            self.kernel.submit(&config, stream, &mut accesses, pointers.as_mut(), Location::caller())
+            self.kernel.submit(config, stream, &mut accesses, pointers.as_mut(), Location::caller())
         };
         match launched {
             Ok(()) => Ok(()),

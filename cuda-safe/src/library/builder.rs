@@ -1,16 +1,15 @@
 //! Loads libraries with options: instructions for the PTX compiler, and guarantees to the driver.
 #![expect(unsafe_code, reason = "loads through the runtime")]
 
-use std::ffi::{CString, c_void};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::c_void;
 use std::path::Path;
 use std::ptr;
 
 use super::image;
 use super::owned::{LentToDriver, Library, Log, explained};
-use crate::error::{Detail, Error, OrRefused, Result, ensure, quietly};
+use crate::error::{Detail, Error, Result, ensure, quietly};
 use crate::stream::relax;
-use crate::{stream, sys};
+use crate::{stream, sys, system};
 
 /// Selects the code of a fatbinary if it has no machine code for exactly this device. One of the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -238,8 +237,7 @@ impl LibraryBuilder {
     pub unsafe fn load_file(&self, path: impl AsRef<Path>) -> Result<Library> {
         const API: &str = "Library::from_file";
         ensure(!self.preserved, API, || Detail::unsupported("preserving the code of a file"))?;
-        let path = CString::new(path.as_ref().as_os_str().as_bytes());
-        let path = path.ok().or_refused(API, || Detail::nul_byte("the path"))?;
+        let path = system::c_path(API, path.as_ref())?;
         self.load(API, Vec::new(), "cudaLibraryLoadFromFile", |library, lent| {
             // SAFETY: the pointers are to live variables and lists, and the counts are those of the lists.
             // The path ends in a zero byte. The caller guarantees that the file is valid. The logs stay at

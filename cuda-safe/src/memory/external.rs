@@ -32,8 +32,6 @@
 //! ```
 #![expect(unsafe_code, reason = "imports what other interfaces have exported")]
 
-use std::ffi::c_int;
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -51,6 +49,7 @@ use crate::error::{Detail, Result, ensure, ensure_callable};
 use crate::hazard::Access;
 use crate::stream::StreamRef;
 use crate::stream::relax;
+use crate::system::{self, OwnedShared};
 use crate::{check, sys};
 
 bitflags! {
@@ -93,7 +92,7 @@ impl ExternalMemory {
     #[doc(alias = "cudaDestroyExternalMemory")]
     #[track_caller]
     pub unsafe fn import(
-        descriptor: OwnedFd,
+        descriptor: OwnedShared,
         bytes: u64,
         flags: ExternalMemoryFlags,
         device: Device,
@@ -102,8 +101,8 @@ impl ExternalMemory {
         let _current = device.switch()?;
         relax()?;
         let description = sys::cudaExternalMemoryHandleDesc {
-            type_: sys::cudaExternalMemoryHandleTypeOpaqueFd,
-            handle: sys::cudaExternalMemoryHandleDesc__bindgen_ty_1 { fd: descriptor.as_raw_fd() },
+            type_: system::SHARED_MEMORY,
+            handle: system::shared_memory(&descriptor),
             size: bytes,
             flags: flags.bits(),
             ..Default::default()
@@ -111,8 +110,7 @@ impl ExternalMemory {
         let mut raw = std::ptr::null_mut();
         // SAFETY: both pointers are to live variables. The caller guarantees the descriptor, which is open.
         unsafe { check!(cudaImportExternalMemory(&raw mut raw, &raw const description)) }?;
-        // The runtime has taken it over.
-        let _: c_int = descriptor.into_raw_fd();
+        system::imported(descriptor);
         let give_up: GiveUp<_> = ("cudaDestroyExternalMemory", sys::cudaDestroyExternalMemory);
         // SAFETY: the runtime has made the handle. Only this gives it up, after all buffers.
         let handle = unsafe { ImportedHandle::new(raw, device, give_up) };
@@ -205,8 +203,8 @@ impl ExternalSemaphore {
     #[doc(alias = "cudaImportExternalSemaphore")]
     #[doc(alias = "cudaDestroyExternalSemaphore")]
     #[track_caller]
-    pub unsafe fn import(descriptor: OwnedFd, device: Device) -> Result<Self> {
-        let kind = sys::cudaExternalSemaphoreHandleTypeOpaqueFd;
+    pub unsafe fn import(descriptor: OwnedShared, device: Device) -> Result<Self> {
+        let kind = system::SHARED_SEMAPHORE;
         // SAFETY: the caller guarantees the descriptor.
         unsafe { Self::import_as("ExternalSemaphore::import", descriptor, kind, device) }
     }
@@ -226,8 +224,8 @@ impl ExternalSemaphore {
     #[doc(alias = "cudaImportExternalSemaphore")]
     #[doc(alias = "cudaDestroyExternalSemaphore")]
     #[track_caller]
-    pub unsafe fn import_timeline(descriptor: OwnedFd, device: Device) -> Result<Self> {
-        let kind = sys::cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
+    pub unsafe fn import_timeline(descriptor: OwnedShared, device: Device) -> Result<Self> {
+        let kind = system::SHARED_TIMELINE;
         // SAFETY: the caller guarantees the descriptor.
         unsafe { Self::import_as("ExternalSemaphore::import_timeline", descriptor, kind, device) }
     }
@@ -237,7 +235,7 @@ impl ExternalSemaphore {
     #[track_caller]
     unsafe fn import_as(
         api: &'static str,
-        descriptor: OwnedFd,
+        descriptor: OwnedShared,
         kind: sys::cudaExternalSemaphoreHandleType,
         device: Device,
     ) -> Result<Self> {
@@ -246,14 +244,13 @@ impl ExternalSemaphore {
         relax()?;
         let description = sys::cudaExternalSemaphoreHandleDesc {
             type_: kind,
-            handle: sys::cudaExternalSemaphoreHandleDesc__bindgen_ty_1 { fd: descriptor.as_raw_fd() },
+            handle: system::shared_semaphore(&descriptor),
             ..Default::default()
         };
         let mut raw: sys::cudaExternalSemaphore_t = std::ptr::null_mut();
         // SAFETY: both pointers are to live variables. The caller guarantees the descriptor, which is open.
         unsafe { check!(cudaImportExternalSemaphore(&raw mut raw, &raw const description)) }?;
-        // The runtime has taken it over.
-        let _: c_int = descriptor.into_raw_fd();
+        system::imported(descriptor);
         let give_up: GiveUp<_> = ("cudaDestroyExternalSemaphore", sys::cudaDestroyExternalSemaphore);
         // SAFETY: the runtime has made the handle. `Allocation` drops it when no work uses it.
         let keeper = unsafe { ImportedHandle::new(raw, device, give_up) };

@@ -63,8 +63,7 @@
 //! ```
 #![expect(unsafe_code, reason = "opens memory of other processes")]
 
-use std::ffi::{c_char, c_int};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::ffi::c_char;
 
 use bytemuck::AnyBitPattern;
 
@@ -74,8 +73,9 @@ use super::handle::{GiveUp, ImportedHandle};
 use super::pool::{MemoryPool, enter};
 use super::size;
 use crate::device::Device;
-use crate::error::{Result, ensure_callable};
+use crate::error::{AtCaller as _, Result, ensure_callable};
 use crate::stream::relax;
+use crate::system::{self, AsShared, OwnedShared, SHARED_POOL};
 use crate::{check, sys};
 
 /// Declares 64 bytes that are sent to another process.
@@ -181,8 +181,6 @@ impl IpcMemHandle {
     }
 }
 
-const DESCRIPTOR: sys::cudaMemAllocationHandleType = sys::cudaMemHandleTypePosixFileDescriptor;
-
 sent_bytes! {
     /// The bytes that another process needs to find a buffer in a pool that it has imported. Send them
     /// unchanged.
@@ -200,14 +198,13 @@ impl MemoryPool {
     /// [`shareable`](super::MemoryPoolBuilder::shareable). Refused inside a host function.
     #[doc(alias = "cudaMemPoolExportToShareableHandle")]
     #[track_caller]
-    pub fn export(&self) -> Result<OwnedFd> {
+    pub fn export(&self) -> Result<OwnedShared> {
         enter("MemoryPool::export")?;
-        let mut descriptor: c_int = -1;
-        let out = (&raw mut descriptor).cast();
-        // SAFETY: the pool lives as long as the borrow. For this type of handle the pointer is to an `int`.
-        unsafe { check!(cudaMemPoolExportToShareableHandle(out, self.as_raw(), DESCRIPTOR, 0)) }?;
-        // SAFETY: the call has just made the descriptor, and nobody else owns it.
-        Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+        let call = |out| {
+            // SAFETY: the pool lives as long as the borrow. The pointer is to what this type of handle is.
+            unsafe { check!(cudaMemPoolExportToShareableHandle(out, self.as_raw(), SHARED_POOL, 0)) }
+        };
+        system::exported(call).at_caller()
     }
 }
 
@@ -254,14 +251,13 @@ impl ImportedPool {
     /// device.
     #[doc(alias = "cudaMemPoolImportFromShareableHandle")]
     #[track_caller]
-    pub unsafe fn import(descriptor: impl AsFd, device: Device) -> Result<Self> {
+    pub unsafe fn import(descriptor: impl AsShared, device: Device) -> Result<Self> {
         enter("ImportedPool::import")?;
         let mut raw = std::ptr::null_mut();
-        let number = usize::try_from(descriptor.as_fd().as_raw_fd()).unwrap_or(usize::MAX);
-        let handle = std::ptr::without_provenance_mut(number);
-        // SAFETY: the first pointer is to a live local variable, which the call fills. For this type the
-        // handle is the number of the descriptor, which is open while it is borrowed.
-        unsafe { check!(cudaMemPoolImportFromShareableHandle(&raw mut raw, handle, DESCRIPTOR, 0)) }?;
+        let handle = system::shared_pool(&descriptor);
+        // SAFETY: the first pointer is to a live local variable, which the call fills. The handle is of this
+        // type, and open while it is borrowed.
+        unsafe { check!(cudaMemPoolImportFromShareableHandle(&raw mut raw, handle, SHARED_POOL, 0)) }?;
         Ok(Self { pool: MemoryPool::own(raw, device) })
     }
 

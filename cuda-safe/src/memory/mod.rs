@@ -36,7 +36,6 @@ mod guard;
 mod handle;
 mod indexing;
 mod ipc;
-#[cfg(target_os = "linux")]
 mod large_pages;
 mod lent;
 mod location;

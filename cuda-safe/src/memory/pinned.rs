@@ -13,7 +13,6 @@ use super::allocation::Span;
 use super::allocation::{Allocation, Allocator};
 use super::buffer::{Buffer, Slice, SliceMut};
 use super::guard::Loan;
-#[cfg(target_os = "linux")]
 use super::large_pages;
 use super::memory_type::{Pinned, WriteCombined};
 use super::size;
@@ -80,7 +79,6 @@ impl<T> PinnedBuffer<T> {
     where
         T: Element,
     {
-        #[cfg(target_os = "linux")]
         if let Some(allocation) = large_pages::allocate(size::bytes_of::<T>("PinnedBuffer::alloc", len)?) {
             return Self::from_allocation("PinnedBuffer::alloc", allocation?, len);
         }

@@ -64,23 +64,14 @@ impl SyncPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[doc(alias = "cudaAccessProperty")]
+#[repr(u32)]
 pub enum AccessProperty {
     /// As likely as other data.
-    Normal,
+    Normal = sys::cudaAccessPropertyNormal.0,
     /// Less likely than other data.
-    Streaming,
+    Streaming = sys::cudaAccessPropertyStreaming.0,
     /// More likely than other data.
-    Persisting,
-}
-
-impl AccessProperty {
-    fn to_raw(self) -> sys::cudaAccessProperty {
-        match self {
-            Self::Normal => sys::cudaAccessPropertyNormal,
-            Self::Streaming => sys::cudaAccessPropertyStreaming,
-            Self::Persisting => sys::cudaAccessPropertyPersisting,
-        }
-    }
+    Persisting = sys::cudaAccessPropertyPersisting.0,
 }
 
 /// A range of memory whose cache lines are to persist, or to be evicted soon. It is a hint and may name
@@ -106,8 +97,8 @@ impl<'a> AccessPolicy<'a> {
             base_ptr: memory.as_ptr().cast_mut().cast(),
             num_bytes: memory.size_in_bytes(),
             hitRatio: hit_ratio,
-            hitProp: hit.to_raw(),
-            missProp: miss.to_raw(),
+            hitProp: sys::cudaAccessProperty(hit as u32),
+            missProp: sys::cudaAccessProperty(miss as u32),
         };
         Self { raw, memory: PhantomData }
     }
@@ -170,60 +161,42 @@ impl Attribute {
         sys::cudaLaunchAttribute { id: self.id, pad: [0; 4], val: self.value }
     }
 
-    pub(crate) fn priority(priority: i32) -> Self {
-        let value = sys::cudaLaunchAttributeValue { priority };
-        Self { id: sys::cudaLaunchAttributePriority, value }
-    }
-
-    fn sync_policy(policy: SyncPolicy) -> Self {
-        let value = sys::cudaLaunchAttributeValue { syncPolicy: policy.as_raw() };
-        Self { id: sys::cudaLaunchAttributeSynchronizationPolicy, value }
-    }
-
-    /// `None` ends the policy of a stream.
-    pub(crate) fn access_policy(policy: Option<&AccessPolicy<'_>>) -> Self {
-        let window = policy.map_or_else(Default::default, AccessPolicy::as_raw);
-        let value = sys::cudaLaunchAttributeValue { accessPolicyWindow: window };
-        Self { id: sys::cudaLaunchAttributeAccessPolicyWindow, value }
-    }
-
-    pub(crate) fn mem_sync_domain(domain: MemSyncDomain) -> Self {
-        let value = sys::cudaLaunchAttributeValue { memSyncDomain: domain.as_raw() };
-        Self { id: sys::cudaLaunchAttributeMemSyncDomain, value }
-    }
-
-    pub(crate) fn mem_sync_domain_map(map: MemSyncDomainMap) -> Self {
-        let value = sys::cudaLaunchAttributeValue { memSyncDomainMap: map.as_raw() };
-        Self { id: sys::cudaLaunchAttributeMemSyncDomainMap, value }
-    }
-
     /// Clusters of this many blocks along each axis.
     pub(crate) fn cluster([x, y, z]: [u32; 3]) -> Self {
         let mut value = sys::cudaLaunchAttributeValue { pad: [0; 64] };
         (value.clusterDim.x, value.clusterDim.y, value.clusterDim.z) = (x, y, z);
         Self { id: sys::cudaLaunchAttributeClusterDimension, value }
     }
+}
 
-    pub(crate) fn cluster_scheduling(policy: sys::cudaClusterSchedulingPolicy) -> Self {
-        let value = sys::cudaLaunchAttributeValue { clusterSchedulingPolicyPreference: policy };
-        Self { id: sys::cudaLaunchAttributeClusterSchedulingPolicyPreference, value }
-    }
+/// Constructors of attributes: each with C's number, and the member of C's union that has the value.
+macro_rules! attributes {
+    ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty)?) = $id:ident, $member:ident: $value:expr;)*) => {
+        impl Attribute {$(
+            $(#[$meta])*
+            pub(crate) fn $name($($argument: $type)?) -> Self {
+                Self { id: sys::$id, value: sys::cudaLaunchAttributeValue { $member: $value } }
+            }
+        )*}
+    };
+}
 
-    pub(crate) fn cooperative() -> Self {
-        let value = sys::cudaLaunchAttributeValue { cooperative: 1 };
-        Self { id: sys::cudaLaunchAttributeCooperative, value }
-    }
-
+attributes! {
+    priority(priority: i32) = cudaLaunchAttributePriority, priority: priority;
+    sync_policy(policy: SyncPolicy) = cudaLaunchAttributeSynchronizationPolicy, syncPolicy: policy.as_raw();
+    /// `None` ends the policy of a stream.
+    access_policy(policy: Option<&AccessPolicy<'_>>) = cudaLaunchAttributeAccessPolicyWindow,
+        accessPolicyWindow: policy.map_or_else(Default::default, AccessPolicy::as_raw);
+    mem_sync_domain(domain: MemSyncDomain) = cudaLaunchAttributeMemSyncDomain, memSyncDomain: domain.as_raw();
+    mem_sync_domain_map(map: MemSyncDomainMap) = cudaLaunchAttributeMemSyncDomainMap,
+        memSyncDomainMap: map.as_raw();
+    cluster_scheduling(policy: sys::cudaClusterSchedulingPolicy) =
+        cudaLaunchAttributeClusterSchedulingPolicyPreference, clusterSchedulingPolicyPreference: policy;
+    cooperative() = cudaLaunchAttributeCooperative, cooperative: 1;
     #[cfg(cudart_12_9)]
-    pub(crate) fn shared_carveout(percent: u32) -> Self {
-        let value = sys::cudaLaunchAttributeValue { sharedMemCarveout: percent };
-        Self { id: sys::cudaLaunchAttributePreferredSharedMemoryCarveout, value }
-    }
-
-    pub(crate) fn programmatic_stream_serialization() -> Self {
-        let value = sys::cudaLaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
-        Self { id: sys::cudaLaunchAttributeProgrammaticStreamSerialization, value }
-    }
+    shared_carveout(percent: u32) = cudaLaunchAttributePreferredSharedMemoryCarveout, sharedMemCarveout: percent;
+    programmatic_stream_serialization() = cudaLaunchAttributeProgrammaticStreamSerialization,
+        programmaticStreamSerializationAllowed: 1;
 }
 
 /// An attribute of a stream, to be set.

@@ -102,7 +102,7 @@ impl StreamRef<'_> {
 }
 
 /// The thread that ends the process, set by its exit handler.
-static ENDS: OnceLock<libc::pthread_t> = OnceLock::new();
+static ENDS: OnceLock<usize> = OnceLock::new();
 
 /// Registers an exit handler that records which thread ends the process. The runtime is called before
 /// the first scope, so its own exit handler runs after this one.
@@ -120,9 +120,12 @@ extern "C" fn note() {
     let _ = ENDS.set(this_thread());
 }
 
-fn this_thread() -> libc::pthread_t {
-    // SAFETY: the call only queries, and cannot fail.
-    unsafe { libc::pthread_self() }
+/// Returns a number that no other thread has while this one lives, also when its other locals are gone.
+fn this_thread() -> usize {
+    thread_local! {
+        static OWN: u8 = const { 0 };
+    }
+    OWN.with(|own| std::ptr::from_ref(own).addr())
 }
 
 fn is_exit(error: &Error) -> bool {

@@ -11,7 +11,7 @@ use crate::pinned::StagingRing;
 use crate::plan::{Layout, NEW_BYTES, Plan, Request, Settings, Traffic, earned, is_never_staged, settings};
 use crate::runtime::{CurrentDevice, RelaxedCapture, Result, may_call};
 use crate::transfer::{Transfer, Wait, wait_for};
-use crate::{Direction, host, pinned, pool};
+use crate::{Direction, pinned, pool, system};
 
 /// A copy that is going to be staged: it has everything that it needs.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub fn prepare(
         && let Some(memory) = new
     {
         // Otherwise `cudaMemcpy` makes the system provide one page after the other.
-        host::populate(memory, bytes);
+        system::populate(memory, bytes);
     }
     prepared
 }
@@ -120,7 +120,7 @@ pub fn request_large_pages<T>(memory: &mut [MaybeUninit<T>]) {
     const LARGE: usize = 8 << 20;
     let bytes = size_of_val(memory);
     if bytes >= LARGE && settings().enabled {
-        host::advise_large_pages(memory.as_mut_ptr().cast(), bytes);
+        system::advise_large_pages(memory.as_mut_ptr().cast(), bytes);
     }
 }
 

@@ -17,7 +17,8 @@
 //! | `transfer` | one transfer, and what each thread does for it |
 //! | `schedule` | the protocol between these threads: who moves a piece, who submits a chunk |
 //! | `pinned` | page-locked memory: the staging rings, cached within a bound |
-//! | `host` | how a processor moves bytes, and gets fresh pages |
+//! | `host` | how a processor moves bytes |
+//! | `system` | what Linux and Windows do differently with pages |
 //! | `runtime` | errors, the current device, the capture mode, and the hooks of the layer above |
 //!
 //! # Ordering
@@ -77,6 +78,8 @@ mod pool;
 #[cfg(not(loom))]
 mod runtime;
 mod schedule;
+#[cfg(not(loom))]
+mod system;
 #[cfg(not(loom))]
 mod transfer;
 

@@ -340,7 +340,7 @@ impl Layout {
 
 /// A part of a transfer: a chunk or a piece. It is a plane of rows in both memories, and packed in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct RowRange {
     /// First byte, counted from the start of the host's side.
     pub(crate) host: usize,
     /// First byte, counted from the start of the device's side.
@@ -353,7 +353,7 @@ pub(crate) struct Part {
     pub(crate) rows: usize,
 }
 
-impl Part {
+impl RowRange {
     /// Returns the number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.width * self.rows
@@ -417,7 +417,7 @@ pub(crate) struct Chunks {
     layout: Layout,
     /// Bytes of a piece.
     piece: usize,
-    chunks: Vec<Part>,
+    chunks: Vec<RowRange>,
     /// The number of the first piece of each chunk.
     begins: Vec<usize>,
 }
@@ -447,7 +447,7 @@ impl Chunks {
     }
 
     /// The chunks, in order.
-    pub(crate) fn all(&self) -> &[Part] {
+    pub(crate) fn all(&self) -> &[RowRange] {
         &self.chunks
     }
 
@@ -457,7 +457,7 @@ impl Chunks {
     }
 
     /// A piece, by its number in the transfer, and the number of its chunk; `None` past the end.
-    pub(crate) fn piece(&self, number: usize) -> Option<(usize, Part)> {
+    pub(crate) fn piece(&self, number: usize) -> Option<(usize, RowRange)> {
         let chunk = self.begins.partition_point(|begin| *begin <= number).checked_sub(1)?;
         let (part, at) = (self.chunks[chunk], number - self.begins[chunk]);
         (at < part.pieces(self.piece)).then(|| (chunk, part.piece(at, self.piece, &self.layout)))
@@ -465,13 +465,13 @@ impl Chunks {
 }
 
 /// The chunk that begins after so many bytes, of about `want` bytes and at most `most`.
-fn chunk_at(layout: &Layout, done: usize, want: usize, most: usize, skew: usize) -> Part {
+fn chunk_at(layout: &Layout, done: usize, want: usize, most: usize, skew: usize) -> RowRange {
     let &Layout { row_bytes, rows, host_pitch, device_pitch } = layout;
     let (row, column) = (done / row_bytes, done % row_bytes);
     let (host, device) = (row * host_pitch + column, row * device_pitch + column);
     if column == 0 && row_bytes <= most && rows > 1 {
         let rows = rows_of(want, row_bytes).min(rows - row);
-        return Part { host, device, slot: 0, width: row_bytes, rows };
+        return RowRange { host, device, slot: 0, width: row_bytes, rows };
     }
     let rest = row_bytes - column;
     let mut width = want.min(rest);
@@ -481,7 +481,7 @@ fn chunk_at(layout: &Layout, done: usize, want: usize, most: usize, skew: usize)
             width -= past;
         }
     }
-    Part { host, device, slot: 0, width, rows: 1 }
+    RowRange { host, device, slot: 0, width, rows: 1 }
 }
 
 #[cfg(test)]
@@ -658,7 +658,7 @@ mod tests {
         }
         assert_eq!(chunks.piece(number), None);
         assert!(seen.iter().all(|&times| times == 1), "{layout:?} {sizes:?}");
-        chunks.all().iter().map(Part::bytes).collect()
+        chunks.all().iter().map(RowRange::bytes).collect()
     }
 
     #[test]

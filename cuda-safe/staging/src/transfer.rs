@@ -25,9 +25,10 @@ use cuda_sys as sys;
 use crate::Direction;
 use crate::host;
 use crate::pinned::Slots;
-use crate::plan::{Chunks, Layout, Part, Plan};
+use crate::plan::{Chunks, Layout, Plan, RowRange};
 use crate::runtime::{Error, Result, check, fail_point, lock};
 use crate::schedule::{DeviceQueue, Schedule};
+use crate::system;
 
 /// A transfer.
 #[derive(Debug)]
@@ -121,7 +122,7 @@ impl Transfer {
             && let Some((chunk, piece)) = self.chunks.piece(number)
         {
             if self.plan.populate && piece.rows == 1 {
-                host::populate(self.host.wrapping_add(piece.host), piece.width);
+                system::populate(self.host.wrapping_add(piece.host), piece.width);
             }
             if !self.wait(leave, || self.schedule.may_move(chunk))? {
                 break;
@@ -152,7 +153,7 @@ impl Transfer {
         }
     }
 
-    fn move_rows(&self, piece: Part, packed: *mut u8) {
+    fn move_rows(&self, piece: RowRange, packed: *mut u8) {
         for row in 0..piece.rows {
             let host = self.host.wrapping_add(piece.host + row * self.layout.host_pitch);
             let packed = packed.wrapping_add(row * piece.width);
@@ -172,7 +173,7 @@ impl DeviceQueue for Transfer {
 
     fn submit(&self, chunk: usize) -> Result<()> {
         fail_point::at(fail_point::Point::Submit)?;
-        let Part { device, width, rows, .. } = self.chunks.all()[chunk];
+        let RowRange { device, width, rows, .. } = self.chunks.all()[chunk];
         let (stream, pitch) = (self.slots.stream, self.layout.device_pitch);
         let (slot, remote) = (self.slots.slot(chunk), self.remote.wrapping_add(device));
         // Destination, its pitch, source, its pitch: rows are packed in the slot.

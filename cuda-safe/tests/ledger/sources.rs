@@ -280,10 +280,12 @@ fn every_check_of_its_own_is_tried_in_a_host_function() {
 }
 
 /// The types of numbers, which are made with parentheses, as calls are.
-const NUMBERS: [&str; 10] = [
+const NUMBERS: [&str; 12] = [
+    "cudaAccessProperty",
     "cudaAtomicOperation",
     "cudaDeviceP2PAttr",
     "cudaError",
+    "cudaFlushGPUDirectRDMAWritesScope",
     "cudaLaunchAttributeID",
     "cudaLimit",
     "cudaMemLocationType",

@@ -1,8 +1,11 @@
 //! Writes the bindings of the package, for builds without a toolkit. Each item that an older version lacks is
 //! marked with the first version that has it.
 //!
+//! `long` has 32 bits on Windows: two types that are aligned by it have an alignment for each system.
+//! `ci/test windows` compares the rest.
+//!
 //! `ci/snapshot` runs it: `snapshot FILE [--types] NEWEST OLDER...`, with the roots of toolkits from the
-//! newest to the oldest. With `--types` the functions are left out.
+//! newest to the oldest. With `--types` these are declarations of types, without functions and `Default`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +20,9 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let (bindings, roots) = match roots {
-        [types, roots @ ..] if types == "--types" => (Bindings::new().types_only(), roots),
+        [types, roots @ ..] if types == "--types" => {
+            (Bindings::new().types_only().declarations_only(), roots)
+        }
         roots => (Bindings::new(), roots),
     };
     match write(&bindings.signatures_only(), Path::new(file), roots) {
@@ -42,7 +47,7 @@ fn write(wanted: &Bindings, file: &Path, roots: &[String]) -> Result<(), Box<dyn
         oldest = Some(version);
     }
     since.retain(|_, version| Some(*version) != oldest);
-    std::fs::write(file, marked(&newest.unwrap_or_default(), &since))?;
+    std::fs::write(file, by_system(&marked(&newest.unwrap_or_default(), &since)))?;
     Ok(())
 }
 
@@ -75,6 +80,16 @@ fn marked(text: &str, since: &BTreeMap<String, Version>) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Aligns pairs of `long` as each system does.
+fn by_system(text: &str) -> String {
+    let both = "#[cfg_attr(windows, repr(align(8)))]\n#[cfg_attr(not(windows), repr(align(16)))]";
+    let derived = "#[derive(Debug, Default, Copy, Clone, PartialEq)]\npub struct";
+    ["long2", "ulong2"].iter().fold(text.to_owned(), |text, name| {
+        let item = format!("{derived} {name} {{");
+        text.replace(&format!("#[repr(align(16))]\n{item}"), &format!("{both}\n{item}"))
+    })
 }
 
 /// Returns the name of the item that begins in this line of formatted bindings.

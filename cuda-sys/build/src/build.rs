@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::{Env, Error, Result, Search, Toolkit, Version, cargo, check_target, link, snapshot};
+use crate::{Env, Error, Result, Search, Toolkit, Version, cargo, check_target, is_windows, link, snapshot};
 
 /// A variable that a person sets for documentation or a type check without a toolkit.
 const SNAPSHOT: &str = "CUDA_SYS_SNAPSHOT";
@@ -15,7 +15,7 @@ const SNAPSHOT: &str = "CUDA_SYS_SNAPSHOT";
 /// are those in `snapshot/bindings.rs`, and nothing is linked.
 ///
 /// # Errors
-/// - The target is not one of CUDA's: see [`check_target`].
+/// - The target is not one of CUDA's: see [`check_target`]. Or it is Windows, and the feature `load` is off.
 /// - The features `load` and `static` are both on.
 /// - There is no usable toolkit or libclang: see [`Search::find`] and `Bindings::generate`. Or the feature
 ///   `headers`, which needs them, is off as well.
@@ -42,11 +42,20 @@ fn build_in(env: &Env) -> Result<()> {
     let docs = env.get("DOCS_RS").is_some() || env.get(SNAPSHOT).is_some();
     if load || docs {
         let version = snapshot::write(&package.join("snapshot/bindings.rs"), &out, load)?;
-        // Dependents with kernels of their own need nvcc, and find it as without `load`.
+        // Dependents with kernels of their own need nvcc, and find it as without `load`. Its objects are not
+        // those of Windows.
         return match Search::new(env).find() {
-            Ok(toolkit) if load && toolkit.version().major == version.major => export(&toolkit),
+            Ok(toolkit) if load && !is_windows(env) && toolkit.version().major == version.major => {
+                export(&toolkit)
+            }
             _ => Ok(()),
         };
+    }
+    if is_windows(env) {
+        return Err(Error::new(
+            "on Windows libcudart is loaded at run time: choose the feature `load`, and leave the default \
+             features out. Nothing links it there.",
+        ));
     }
     let toolkit = Search::new(env).find()?;
     let version = toolkit.version();

@@ -8,8 +8,10 @@ use bindgen::{EnumVariation, RustEdition, RustTarget};
 use crate::{Env, Error, Result, Toolkit, aliases, comments, prepare_libclang};
 
 /// The declarations of the headers that belong to CUDA, and not to the C library.
-const ITEMS: &str =
-    "cuda.*|CUDA.*|CU.*|dim3|u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]|[a-z]+4_(16|32)a";
+const ITEMS: &str = "cuda.*|CUDA.*|CU.*|dim3";
+
+/// The types of vectors, which kernels use and no function of the runtime takes.
+const VECTORS: &str = "u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]|[a-z]+4_(16|32)a";
 
 /// Headers of the runtime that `cuda_runtime_api.h` does not include. Some toolkits do not have them.
 const EXTRA_HEADERS: [&str; 2] = ["library_types.h", "cuda_profiler_api.h"];
@@ -22,13 +24,15 @@ const EXTRA_HEADERS: [&str; 2] = ["library_types.h", "cuda_profiler_api.h"];
 #[derive(Debug, Clone)]
 pub struct Bindings {
     functions: bool,
+    companions: bool,
+    impls: bool,
     comments: bool,
     layout_tests: bool,
 }
 
 impl Default for Bindings {
     fn default() -> Self {
-        Self { functions: true, comments: true, layout_tests: true }
+        Self { functions: true, companions: true, impls: true, comments: true, layout_tests: true }
     }
 }
 
@@ -43,6 +47,15 @@ impl Bindings {
     #[must_use]
     pub fn types_only(mut self) -> Self {
         self.functions = false;
+        self
+    }
+
+    /// Leaves out what no function of `cuda_runtime_api.h` takes (vectors, `library_types.h`), `Default`,
+    /// and where it cannot be derived `Debug`.
+    #[must_use]
+    pub fn declarations_only(mut self) -> Self {
+        self.companions = false;
+        self.impls = false;
         self
     }
 
@@ -75,7 +88,7 @@ impl Bindings {
 
     fn builder(&self, toolkit: &Toolkit, arguments: Vec<String>) -> Result<bindgen::Builder> {
         let mut source = String::from("#include <cuda_runtime_api.h>\n");
-        for extra in EXTRA_HEADERS {
+        for extra in EXTRA_HEADERS.iter().filter(|_| self.companions) {
             source.push_str(&format!("#if __has_include(<{extra}>)\n#include <{extra}>\n#endif\n"));
         }
         let mut config = bindgen::CodegenConfig::all();
@@ -83,7 +96,7 @@ impl Bindings {
         // The oldest compiler with the edition, so that the output does not depend on the running
         // compiler.
         let target = RustTarget::stable(85, 0).map_err(|error| Error::new(error.to_string()))?;
-        let builder = bindgen::Builder::default()
+        let mut builder = bindgen::Builder::default()
             .header_contents("cudart.h", &source)
             .clang_args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
             .clang_args(arguments)
@@ -92,8 +105,8 @@ impl Bindings {
             .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: true })
             .prepend_enum_name(false)
             .derive_debug(true)
-            .impl_debug(true)
-            .derive_default(true)
+            .impl_debug(self.impls)
+            .derive_default(self.impls)
             .derive_partialeq(true)
             .use_core()
             .rust_target(target)
@@ -103,6 +116,9 @@ impl Bindings {
             .generate_comments(self.comments)
             .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
             .parse_callbacks(Box::new(Rustdoc));
+        if self.companions {
+            builder = builder.allowlist_item(VECTORS);
+        }
         Ok(builder)
     }
 

@@ -46,7 +46,7 @@ pub use generate::Bindings;
 pub use libclang::prepare_libclang;
 pub use library::{Library, link};
 pub use search::Search;
-pub use target::check_target;
+pub use target::{check_target, is_windows};
 pub use toolkit::Toolkit;
 pub use version::{KNOWN_VERSIONS, Version};
 

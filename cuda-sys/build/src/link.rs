@@ -31,7 +31,7 @@ pub(crate) fn dylib(toolkit: &Toolkit, out: &Path) -> Result<()> {
 #[cfg(unix)]
 pub(crate) use std::os::unix::fs::symlink;
 
-/// Compiles on other systems, so that [`check_target`](crate::check_target) can name the targets there.
+/// Compiles on other systems. On Windows nothing is linked, and the others are no targets of CUDA.
 #[cfg(not(unix))]
 pub(crate) fn symlink(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())

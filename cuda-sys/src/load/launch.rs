@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_void};
 
 use super::library::library;
 use super::register::{self, Handle};
-use super::symbol::c_symbol;
+use super::system::c_symbol;
 use super::table::loaded;
 use crate::bindings::{cudaError_t, cudaKernel_t, cudaStream_t, dim3};
 

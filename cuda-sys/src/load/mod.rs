@@ -4,7 +4,7 @@
 //! whose entry its first call fills. The first call of any function loads the library ([`find`]) and hands it
 //! the kernels that registered before ([`register`]). Nothing unloads it.
 //!
-//! Objects of C++ and of nvcc in the same program call the runtime by C's names. [`symbol`] defines these for
+//! Objects of C++ and of nvcc in the same program call the runtime by C's names. [`system`] defines these for
 //! the linker, as *hidden* symbols: they bind what is linked into one program or shared library. Other shared
 //! libraries use the libcudart that they are linked with.
 //!
@@ -13,11 +13,12 @@
 //! | `find.rs` | where the library is looked for; its version |
 //! | `library.rs` | the one library of the process |
 //! | `table.rs` | the table, and the macro that makes a function of a signature |
-//! | `symbol.rs` | the macro that gives a function C's name |
+//! | `system` | the loader of each system, and the macro that gives a function C's name |
 //! | `register.rs` | kernels and variables that wait for the library |
 //! | `functions.rs` | the functions that the build writes |
 //! | `others.rs` | the three that return no code |
 //! | `launch.rs` | those that nvcc's objects launch kernels with |
+//! | `profiler.rs` | the two of the profiler |
 
 #![allow(unsafe_code, reason = "loads a library and calls its functions")]
 #![allow(non_snake_case, reason = "C's names")]
@@ -27,8 +28,9 @@ mod functions;
 mod launch;
 mod library;
 mod others;
+mod profiler;
 mod register;
-mod symbol;
+mod system;
 mod table;
 
 pub use functions::*;

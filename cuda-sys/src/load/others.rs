@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 
 use super::functions::ERROR_NAMES;
 use super::library::library;
-use super::symbol::c_symbol;
+use super::system::c_symbol;
 use super::table::LACKED;
 use crate::bindings::{
     cudaChannelFormatDesc, cudaChannelFormatKind, cudaError_t, cudaErrorSharedObjectInitFailed,

@@ -8,11 +8,11 @@ use core::ptr::{NonNull, without_provenance_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::find::{self, Library};
-use super::symbol::c_symbol;
+use super::system::{SEARCHED, c_symbol};
 use crate::bindings::{dim3, uint3};
-
 /// The handle of one binary: the library's, or the one that an object has, which is a number of this file.
-pub(super) type Handle = *mut *mut c_void;
+pub(super) use crate::registration::Handle;
+use crate::registration::functions;
 
 /// The registration of a kernel or variable, given the library's functions and its handle of the binary.
 type Registration = Box<dyn FnOnce(&Functions, Handle)>;
@@ -38,8 +38,8 @@ enum Binary {
 }
 
 /// Defines the type of the library's functions for registrations, and its lookup.
-macro_rules! functions {
-    ($($name:ident = $symbol:ident: fn($($type:ty),*) $(-> $result:ty)?;)*) => {
+macro_rules! table {
+    ($($(#[$docs:meta])* $kind:ident fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         #[derive(Clone, Copy)]
         struct Functions {
             $($name: unsafe extern "C" fn($($type),*) $(-> $result)?,)*
@@ -48,7 +48,7 @@ macro_rules! functions {
         impl Functions {
             fn of(library: &Library) -> Option<Self> {
                 $(
-                    let symbol = concat!(stringify!($symbol), "\0");
+                    let symbol = concat!(stringify!($name), "\0");
                     let address = library.symbol(CStr::from_bytes_with_nul(symbol.as_bytes()).ok()?)?;
                     let $name = {
                         type Function = unsafe extern "C" fn($($type),*) $(-> $result)?;
@@ -63,21 +63,7 @@ macro_rules! functions {
     };
 }
 
-functions! {
-    binary = __cudaRegisterFatBinary: fn(*mut c_void) -> Handle;
-    end = __cudaRegisterFatBinaryEnd: fn(Handle);
-    function = __cudaRegisterFunction: fn(
-        Handle, *const c_char, *mut c_char, *const c_char, c_int,
-        *mut uint3, *mut uint3, *mut dim3, *mut dim3, *mut c_int
-    );
-    variable = __cudaRegisterVar: fn(
-        Handle, *mut c_char, *mut c_char, *const c_char, c_int, usize, c_int, c_int
-    );
-    managed = __cudaRegisterManagedVar: fn(
-        Handle, *mut *mut c_void, *mut c_char, *const c_char, c_int, usize, c_int, c_int
-    );
-    init = __cudaInitModule: fn(Handle) -> c_char;
-}
+functions!(table);
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -92,9 +78,10 @@ pub(super) fn replay(library: &Library) -> Result<(), String> {
         if binaries.iter().all(|binary| matches!(binary, Binary::Unloaded)) {
             return Ok(());
         }
-        return Err("the libcudart that was loaded lacks functions that kernels register with: it is not \
-                    NVIDIA's, check LD_LIBRARY_PATH and CUDA_PATH"
-            .to_owned());
+        return Err(format!(
+            "the libcudart that was loaded lacks functions that kernels register with: it is not NVIDIA's, \
+             check {SEARCHED} and CUDA_PATH"
+        ));
     };
     for binary in binaries {
         binary.register(functions);
@@ -108,7 +95,7 @@ impl Binary {
         let Binary::Waiting(image, registrations) = self else { return };
         find::pin_this();
         // SAFETY: nvcc's object gave this address, which is in the program's image.
-        let handle = unsafe { (functions.binary)(*image) };
+        let handle = unsafe { (functions.__cudaRegisterFatBinary)(*image) };
         for registration in core::mem::take(registrations) {
             registration(functions, handle);
         }
@@ -145,12 +132,6 @@ extern "C" fn __cudaRegisterFatBinary(image: *mut c_void) -> Handle {
 }
 c_symbol!(__cudaRegisterFatBinary);
 
-extern "C" fn __cudaRegisterFatBinaryEnd(handle: Handle) {
-    // SAFETY: nvcc's object ends the registrations of this binary.
-    register(handle, |functions, handle| unsafe { (functions.end)(handle) });
-}
-c_symbol!(__cudaRegisterFatBinaryEnd);
-
 /// Forgets a binary that the library has not seen. One that it has stays, because this is called only at the
 /// end of the process: [`find::pin_this`] keeps a shared library from being unloaded. The library's own exit
 /// handlers are newer than the object's, so it has ended already.
@@ -163,59 +144,25 @@ extern "C" fn __cudaUnregisterFatBinary(handle: Handle) {
 }
 c_symbol!(__cudaUnregisterFatBinary);
 
-extern "C" fn __cudaRegisterFunction(
-    handle: Handle,
-    host: *const c_char,
-    device: *mut c_char,
-    name: *const c_char,
-    threads: c_int,
-    thread: *mut uint3,
-    block: *mut uint3,
-    block_dim: *mut dim3,
-    grid_dim: *mut dim3,
-    warp: *mut c_int,
-) {
-    register(handle, move |functions, handle| {
-        let function = functions.function;
-        // SAFETY: nvcc's object gave these addresses, which are in the program's image, or null.
-        unsafe { function(handle, host, device, name, threads, thread, block, block_dim, grid_dim, warp) }
-    });
+/// Defines the functions whose calls wait for the library.
+macro_rules! replay {
+    ($($(#[$docs:meta])* $kind:ident fn $name:ident $arguments:tt $(-> $result:ty)?;)*) => {
+        $(replay!(@ $kind $name $arguments);)*
+    };
+    (@ called $name:ident $arguments:tt) => {};
+    (@ replayed $name:ident($own:ident: Handle $(, $argument:ident: $type:ty)*)) => {
+        extern "C" fn $name($own: Handle $(, $argument: $type)*) {
+            register($own, move |functions, handle| {
+                let function = functions.$name;
+                // SAFETY: nvcc's object gave these addresses, which are in the program's image, or null.
+                unsafe { function(handle $(, $argument)*) }
+            });
+        }
+        c_symbol!($name);
+    };
 }
-c_symbol!(__cudaRegisterFunction);
 
-extern "C" fn __cudaRegisterVar(
-    handle: Handle,
-    host: *mut c_char,
-    device: *mut c_char,
-    name: *const c_char,
-    external: c_int,
-    size: usize,
-    constant: c_int,
-    global: c_int,
-) {
-    register(handle, move |functions, handle| {
-        // SAFETY: nvcc's object gave these addresses, which are in the program's image, or null.
-        unsafe { (functions.variable)(handle, host, device, name, external, size, constant, global) }
-    });
-}
-c_symbol!(__cudaRegisterVar);
-
-extern "C" fn __cudaRegisterManagedVar(
-    handle: Handle,
-    host: *mut *mut c_void,
-    device: *mut c_char,
-    name: *const c_char,
-    external: c_int,
-    size: usize,
-    constant: c_int,
-    global: c_int,
-) {
-    register(handle, move |functions, handle| {
-        // SAFETY: nvcc's object gave these addresses, which are in the program's image, or null.
-        unsafe { (functions.managed)(handle, host, device, name, external, size, constant, global) }
-    });
-}
-c_symbol!(__cudaRegisterManagedVar);
+functions!(replay);
 
 /// Has the library load a binary's managed variables. Returns 0 if it has not seen the binary.
 pub(super) fn init(handle: Handle) -> c_char {
@@ -228,5 +175,5 @@ pub(super) fn init(handle: Handle) -> c_char {
     // The call may load the module, and other objects may register meanwhile.
     drop(registry);
     // SAFETY: the handle is the library's.
-    unsafe { (functions.init)(handle) }
+    unsafe { (functions.__cudaInitModule)(handle) }
 }

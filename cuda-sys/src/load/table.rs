@@ -37,7 +37,7 @@ macro_rules! loaded {
             // SAFETY: the caller upholds what the function asks for.
             unsafe { function($($argument),*) }
         }
-        $crate::load::symbol::c_symbol!($name);
+        $crate::load::system::c_symbol!($name);
     };
 }
 

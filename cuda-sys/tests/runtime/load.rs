@@ -70,6 +70,8 @@ fn without_a_library_each_call_is_an_error_that_says_where_it_was_looked_for() {
         }
         // SAFETY: takes no arguments.
         assert_eq!(unsafe { cudaGetLastError() }, cudaErrorSharedObjectInitFailed);
+        assert_eq!(cudaProfilerStart(), cudaErrorSharedObjectInitFailed);
+        assert_eq!(cudaProfilerStop(), cudaErrorSharedObjectInitFailed);
         assert_eq!(words(cuda_sys::cudaErrorInvalidValue).split(':').next(), Some("cudaErrorInvalidValue"));
         assert_eq!(cuda_sys::runtime_version(), Err(cudaErrorSharedObjectInitFailed));
         eprintln!("{}", words(count_devices()));
@@ -165,8 +167,8 @@ fn a_toolkit_that_a_variable_names_is_found_after_the_loaders_path() {
     assert!(text.contains(&format!("Ok({})", MAJOR * 1000 + 80)), "{text}");
 }
 
-// SAFETY: what nvcc's objects call by name. The linker finds this crate's, which pass the addresses on, and
-// the stand-ins read only the names.
+// SAFETY: what nvcc's objects and `cuda-safe` call by name. The linker finds this crate's, which pass the
+// addresses on, and the stand-ins read only the names.
 unsafe extern "C" {
     safe fn __cudaRegisterFatBinary(image: *mut c_void) -> *mut *mut c_void;
     safe fn __cudaRegisterFunction(
@@ -194,6 +196,9 @@ unsafe extern "C" {
     safe fn __cudaRegisterFatBinaryEnd(handle: *mut *mut c_void);
     safe fn __cudaUnregisterFatBinary(handle: *mut *mut c_void);
     safe fn __cudaInitModule(handle: *mut *mut c_void) -> c_char;
+    // No header of the snapshot declares these.
+    safe fn cudaProfilerStart() -> cudaError_t;
+    safe fn cudaProfilerStop() -> cudaError_t;
 }
 
 /// Registers a kernel and a variable, as the constructor of an object does.

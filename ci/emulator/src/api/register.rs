@@ -51,11 +51,13 @@ extern "C" fn __cudaUnregisterFatBinary(handle: Handle) {
     }
 }
 
+/// Registers a kernel by its place on the host. `device` is its name in device code. `name` is the one that
+/// `cudaFuncGetName` returns (asked of an H200). nvcc passes one name for both.
 #[unsafe(no_mangle)]
 extern "C" fn __cudaRegisterFunction(
     handle: Handle,
     host: *const c_char,
-    _device: *mut c_char,
+    device: *mut c_char,
     name: *const c_char,
     _limit: c_int,
     _tid: *mut c_void,
@@ -64,8 +66,8 @@ extern "C" fn __cudaRegisterFunction(
     _grid: *mut c_void,
     _warp: *mut c_int,
 ) {
-    if let (Some(module), Some(c_name)) = (module(handle), text(name)) {
-        let name = c_name.to_string_lossy().into_owned();
+    if let (Some(module), Some(device), Some(c_name)) = (module(handle), text(device), text(name)) {
+        let name = device.to_string_lossy().into_owned();
         registry().add_kernel(host.addr(), KernelEntry::new(module, name, c_name));
     }
 }

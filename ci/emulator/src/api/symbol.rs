@@ -23,8 +23,9 @@ use crate::module::registry::{RegisteredVariable, Registry, registry};
 use crate::ptx::ast::Space;
 use crate::stream::{Copy, End, Memory, StreamId, Volume, Work, submit};
 use crate::sys::{
-    cudaErrorInvalidMemcpyDirection, cudaErrorInvalidSymbol, cudaErrorInvalidValue, cudaMemcpyDefault,
-    cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyKind, cudaStream_t,
+    cudaErrorInvalidMemcpyDirection, cudaErrorInvalidSymbol, cudaErrorInvalidValue, cudaErrorSymbolNotFound,
+    cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
+    cudaMemcpyKind, cudaStream_t,
 };
 
 /// A variable on a device.
@@ -42,7 +43,7 @@ pub(super) fn symbol(machine: &mut Guard, device: usize, host: *const c_void) ->
     let variable = named(&registry, host)?;
     load(machine, &mut registry, variable.module, device)?;
     let instance = registry.instance(variable.module, device).ok_or(cudaErrorInvalidSymbol)?;
-    let at = instance.addresses.get(&*variable.name).copied().ok_or(cudaErrorInvalidSymbol)?;
+    let at = instance.addresses.get(&*variable.name).copied().ok_or(cudaErrorSymbolNotFound)?;
     Ok(Living { at, size: variable.size, module: variable.module })
 }
 

@@ -3,7 +3,7 @@
 use super::barrier::Barriers;
 use super::cluster::Cluster;
 use super::env::Env;
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::launch::{Cached, Context, Launch};
 use super::pending::Matrices;
 use super::polls::Polls;
@@ -88,12 +88,7 @@ pub(super) struct Runner<'a> {
 
 impl Runner<'_> {
     /// Runs a block until it has ended, waits for its cluster, or has no fuel left.
-    pub(super) fn run(
-        &mut self,
-        block: &mut Block,
-        cluster: &mut Cluster,
-        fuel: &mut u64,
-    ) -> Result<Left, Fault> {
+    pub(super) fn run(&mut self, block: &mut Block, cluster: &mut Cluster, fuel: &mut u64) -> Result<Left> {
         let shared: &mut [u8] = bytemuck::cast_slice_mut(&mut block.shared);
         let mut cx = Context {
             watched: self.env.watches(),
@@ -103,6 +98,7 @@ impl Runner<'_> {
             env: self.env,
             launch: self.launch,
             program: &self.launch.program,
+            pc: 0,
             block: block.place,
             number: block.number,
             cluster,

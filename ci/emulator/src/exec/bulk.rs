@@ -7,7 +7,7 @@
 
 use super::bytes::{change, read, write};
 use super::cluster::{parts, with_rank};
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::file::{LANES, Slots, Word, lanes};
 use super::launch::Context;
 use super::lower::modify;
@@ -53,14 +53,7 @@ fn offset(at: *mut u8, bytes: u64) -> *mut u8 {
 
 impl Warp {
     /// Requests bulk copies.
-    pub(super) fn ask_bulk(
-        &mut self,
-        cx: &mut Context<'_>,
-        copy: BulkCopy,
-        s: &Slots,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    pub(super) fn ask_bulk(&mut self, cx: &mut Context<'_>, copy: BulkCopy, s: &Slots, mask: u32) -> Result {
         let addresses = |warp: &Self, side: BulkSide, slot| match side {
             BulkSide::Bytes(access) | BulkSide::Tensor(access, _) => warp.addresses(access, slot),
             BulkSide::Nothing => [0; LANES],
@@ -79,27 +72,25 @@ impl Warp {
                 bytes: sizes[lane].into(),
                 tensor: None,
                 barrier: 0,
-                pc,
+                pc: cx.pc,
             };
             if let BulkSide::Tensor(access, dimensions) = copy.to {
-                let tensor = self.tensor(cx, access, (to[lane], dimensions), lane, pc)?;
+                let tensor = self.tensor(cx, access, (to[lane], dimensions), lane)?;
                 if let Some(first) = tensor.1.iter().find(|first| **first < 0) {
                     let what = format!("a box that is written from element {first} of a dimension on");
-                    let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                    return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, &what, thread, pc));
+                    return Err(self.fault(cx, Fault::ILLEGAL_INSTRUCTION, &what, lane));
                 }
                 bulk.tensor = Some(tensor);
             }
             if let BulkSide::Tensor(access, dimensions) = copy.from {
-                bulk.tensor = Some(self.tensor(cx, access, (from[lane], dimensions), lane, pc)?);
+                bulk.tensor = Some(self.tensor(cx, access, (from[lane], dimensions), lane)?);
             }
             if let Some(tensor) = &bulk.tensor {
                 bulk.bytes = tensor.0.row() * tensor.0.rows();
             }
             if !bulk.bytes.is_multiple_of(PIECE) {
                 let what = format!("a bulk copy of {} bytes, which are no multiple of {PIECE}", bulk.bytes);
-                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                return Err(cx.fault(Fault::MISALIGNED_ADDRESS, &what, thread, pc));
+                return Err(self.fault(cx, Fault::MISALIGNED_ADDRESS, &what, lane));
             }
             if matches!(copy.to, BulkSide::Nothing) {
                 continue;
@@ -118,8 +109,7 @@ impl Warp {
             let named = if copy.multicast { blocks[lane] } else { 1 };
             if copy.multicast && (named == 0 || named >> count != 0) {
                 let what = format!("a copy to blocks {named:#b} of a cluster, which has {count}");
-                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, &what, thread, pc));
+                return Err(self.fault(cx, Fault::ILLEGAL_INSTRUCTION, &what, lane));
             }
             for block in lanes(named) {
                 let place = |address: u64| match u32::try_from(block) {
@@ -128,7 +118,7 @@ impl Warp {
                 };
                 let one = Bulk { to: place(bulk.to), barrier: place(barriers[lane]), ..bulk.clone() };
                 self.check_bulk(cx, &one, lane)?;
-                self.begun(cx, access, one.barrier, lane, pc)?;
+                self.begun(cx, access, one.barrier, lane)?;
                 cx.cluster.bulk.push(one);
             }
         }
@@ -144,9 +134,8 @@ impl Warp {
         access: Access,
         (address, dimensions): (u64, u8),
         lane: usize,
-        pc: u32,
-    ) -> Result<Box<(TensorMap, [i32; RANK])>, Fault> {
-        let at = self.reach_span(cx, access, address, (BYTES as u64, 64), lane, pc, Verb::Read)?;
+    ) -> Result<Box<(TensorMap, [i32; RANK])>> {
+        let at = self.reach_span(cx, access, address, (BYTES as u64, 64), lane, Verb::Read)?;
         let mut bytes = [0; BYTES];
         for (n, byte) in bytes.iter_mut().enumerate() {
             *byte = super::bytes::read8(at.wrapping_add(n));
@@ -158,8 +147,7 @@ impl Warp {
                 None => "was not made by cuTensorMapEncodeTiled".into(),
             };
             let what = format!("the tensor map at {address:#x} {why}");
-            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-            return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, &what, thread, pc));
+            return Err(self.fault(cx, Fault::ILLEGAL_INSTRUCTION, &what, lane));
         };
         let mut coordinates = [0; RANK];
         for (place, row) in coordinates.iter_mut().zip(&self.table).take(map.rank) {
@@ -169,23 +157,22 @@ impl Warp {
         if column % PIECE.cast_signed() != 0 {
             let what =
                 format!("a box that begins {column} bytes into its rows, which are no multiple of {PIECE}");
-            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-            return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, &what, thread, pc));
+            return Err(self.fault(cx, Fault::ILLEGAL_INSTRUCTION, &what, lane));
         }
         Ok(Box::new((map, coordinates)))
     }
 
     /// Checks the memory of both sides.
-    fn check_bulk(&mut self, cx: &mut Context<'_>, bulk: &Bulk, lane: usize) -> Result<(), Fault> {
-        let Bulk { copy, to, from, bytes, pc, .. } = *bulk;
+    fn check_bulk(&mut self, cx: &mut Context<'_>, bulk: &Bulk, lane: usize) -> Result {
+        let Bulk { copy, to, from, bytes, .. } = *bulk;
         for (side, address, verb) in [(copy.to, to, Verb::Write), (copy.from, from, Verb::Read)] {
             match (side, &bulk.tensor) {
                 (BulkSide::Bytes(access), None) => {
-                    self.span(cx, access, address, (bytes, PIECE), lane, pc, verb)?;
+                    self.span(cx, access, address, (bytes, PIECE), lane, verb)?;
                 }
                 (BulkSide::Bytes(access), Some(tensor)) => {
                     let bytes = tensor.0.pitch() * tensor.0.rows();
-                    self.span(cx, access, address, (bytes, BOX), lane, pc, verb)?;
+                    self.span(cx, access, address, (bytes, BOX), lane, verb)?;
                 }
                 (BulkSide::Tensor(access, _), Some(tensor)) => {
                     let ((map, at), access) = (&**tensor, global(access));
@@ -198,7 +185,7 @@ impl Warp {
                         ends = Some((first.min(from), last.max(from + count * size)));
                     }
                     if let Some((first, end)) = ends {
-                        self.span(cx, access, first, (end - first, size), lane, pc, verb)?;
+                        self.span(cx, access, first, (end - first, size), lane, verb)?;
                     }
                 }
                 _ => {}
@@ -214,7 +201,7 @@ impl Warp {
         access: Access,
         address: u64,
         lane: usize,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         let barrier = with_rank(cx.rank, address & WINDOW);
         if cx.cluster.bulk.iter().all(|bulk| bulk.barrier != barrier) {
             return Ok(false);
@@ -226,42 +213,40 @@ impl Warp {
         let [copies, _] = cx.cluster.names(0);
         self.order(cx, |order, block, warp| order.waited_at(block, warp, 1 << lane, copies));
         for bulk in due {
+            let now = std::mem::replace(&mut cx.pc, bulk.pc);
             self.make_bulk(cx, &bulk, lane)?;
-            self.count_bytes(cx, access, address, bulk.bytes, lane, bulk.pc)?;
+            self.count_bytes(cx, access, address, bulk.bytes, lane)?;
+            cx.pc = now;
         }
         Ok(true)
     }
 
     /// Makes the copies of groups that lanes wait for.
-    pub(super) fn wait_for_bulk(
-        &mut self,
-        cx: &mut Context<'_>,
-        until: Until,
-        mask: u32,
-    ) -> Result<(), Fault> {
+    pub(super) fn wait_for_bulk(&mut self, cx: &mut Context<'_>, until: Until, mask: u32) -> Result {
         for lane in lanes(mask) {
             for bulk in self.bulk[lane].due(until) {
+                let now = std::mem::replace(&mut cx.pc, bulk.pc);
                 self.make_bulk(cx, &bulk, lane)?;
+                cx.pc = now;
             }
         }
         Ok(())
     }
 
-    fn make_bulk(&mut self, cx: &mut Context<'_>, bulk: &Bulk, lane: usize) -> Result<(), Fault> {
-        let Bulk { copy, to, from, bytes, pc, .. } = *bulk;
+    fn make_bulk(&mut self, cx: &mut Context<'_>, bulk: &Bulk, lane: usize) -> Result {
+        let Bulk { copy, to, from, bytes, .. } = *bulk;
         let ty = |map: Option<&TensorMap>| copy.reduction?.ty.or_else(|| map?.ty());
         let map = bulk.tensor.as_ref().map(|tensor| &tensor.0);
         let reduce = copy.reduction.and_then(|it| modify(it.name, ty(map)?));
         if copy.reduction.is_some() && reduce.is_none() {
             let what = "a reduction that the elements of the tensor do not have";
-            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-            return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, what, thread, pc));
+            return Err(self.fault(cx, Fault::ILLEGAL_INSTRUCTION, what, lane));
         }
         let verb = if reduce.is_some() { Verb::Change } else { Verb::Write };
         match (copy.to, copy.from, &bulk.tensor) {
             (BulkSide::Bytes(a), BulkSide::Bytes(b), _) => {
-                let source = self.reach_span(cx, b, from, (bytes, PIECE), lane, pc, Verb::Read)?;
-                let target = self.reach_span(cx, a, to, (bytes, PIECE), lane, pc, verb)?;
+                let source = self.reach_span(cx, b, from, (bytes, PIECE), lane, Verb::Read)?;
+                let target = self.reach_span(cx, a, to, (bytes, PIECE), lane, verb)?;
                 let size = ty(None).map_or(8, |ty| u64::from(ty.size()));
                 let each = Move { element: element(size), reduce };
                 for at in (0..bytes).step_by(usize::try_from(size).unwrap_or(8)) {
@@ -271,8 +256,8 @@ impl Warp {
             (BulkSide::Bytes(a), BulkSide::Tensor(b, _), Some(tensor)) => {
                 let (map, at) = &**tensor;
                 let all = (map.pitch() * map.rows(), BOX);
-                let target = self.reach_span(cx, a, to, all, lane, pc, Verb::Write)?;
-                self.each_row(cx, global(b), (map, *at), to, lane, pc, Verb::Read, |place, source| {
+                let target = self.reach_span(cx, a, to, all, lane, Verb::Write)?;
+                self.each_row(cx, global(b), (map, *at), to, lane, Verb::Read, |place, source| {
                     let target = offset(target, place - to);
                     let size = map.size().unwrap_or(1);
                     let bits = source.map_or(map.outside(), |at| map.loaded(read(at, element(size))));
@@ -282,9 +267,9 @@ impl Warp {
             (BulkSide::Tensor(a, _), BulkSide::Bytes(b), Some(tensor)) => {
                 let (map, at) = &**tensor;
                 let all = (map.pitch() * map.rows(), BOX);
-                let source = self.reach_span(cx, b, from, all, lane, pc, Verb::Read)?;
+                let source = self.reach_span(cx, b, from, all, lane, Verb::Read)?;
                 let each = Move { element: element(map.size().unwrap_or(1)), reduce };
-                self.each_row(cx, global(a), (map, *at), from, lane, pc, verb, |place, target| {
+                self.each_row(cx, global(a), (map, *at), from, lane, verb, |place, target| {
                     if let Some(target) = target {
                         each.one(target, read(offset(source, place - from), each.element));
                     }
@@ -305,10 +290,9 @@ impl Warp {
         (map, at): (&TensorMap, [i32; RANK]),
         shared: u64,
         lane: usize,
-        pc: u32,
         verb: Verb,
         mut f: impl FnMut(u64, Option<*mut u8>),
-    ) -> Result<(), Fault> {
+    ) -> Result {
         let size = map.size().unwrap_or(1);
         for row in 0..map.rows() {
             let start = shared + row * map.pitch();
@@ -316,7 +300,7 @@ impl Warp {
                 None => (0, 0, core::ptr::null_mut()),
                 Some((address, before, within)) => {
                     let bytes = (within * size, size);
-                    (before, within, self.reach_span(cx, access, address, bytes, lane, pc, verb)?)
+                    (before, within, self.reach_span(cx, access, address, bytes, lane, verb)?)
                 }
             };
             for number in 0..u64::from(map.boxes[0]) {

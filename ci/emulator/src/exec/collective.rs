@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::cluster::parts;
 use super::fault::Mistake;
-use super::file::{LANES, Slot, Word, lanes, low};
+use super::file::{LANES, Slot, Word, first_lane, lanes, low};
 use super::launch::Context;
 use super::program::{Ins, NONE, Op, Reduce, Shuffle, Special, Vote};
 use super::program::{LOCAL, PARAM, SHARED};
@@ -83,7 +83,7 @@ impl Warp {
         if cx.races.is_none() || outside == 0 {
             return;
         }
-        let thread = self.thread(outside.trailing_zeros());
+        let thread = self.thread(first_lane(outside));
         let what = format!("a thread outside of the mask {members:#x} of an instruction of its warp");
         let here = cx.thread_at(cx.block(), thread, group.pc);
         let parts = vec![(here.to_string(), here)];

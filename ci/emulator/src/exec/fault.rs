@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+/// What a step of a kernel gives, or the error that ends the kernel.
+pub(super) type Result<T = (), E = Fault> = core::result::Result<T, E>;
+
 /// The error that ended a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

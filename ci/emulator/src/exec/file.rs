@@ -120,6 +120,11 @@ pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
+/// The first lane of a mask.
+pub(super) fn first_lane(mask: u32) -> usize {
+    mask.trailing_zeros() as usize
+}
+
 /// The low 32 bits.
 #[inline]
 pub(super) fn low(bits: u64) -> u32 {

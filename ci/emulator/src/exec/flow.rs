@@ -1,8 +1,8 @@
 //! Calls, returns, indirect jumps and exits of a warp, and the barriers of its block and its cluster.
 
 use super::cluster::{RANK, parts};
-use super::fault::{Fault, Mistake};
-use super::file::{Word, lanes, low};
+use super::fault::{Fault, Mistake, Result};
+use super::file::{Word, first_lane, lanes, low};
 use super::launch::Context;
 use super::program::{Ins, NONE, Op, Reduce, Target, Until};
 use super::warp::{Flow, Frame, Group, Saved, Wait, Warp};
@@ -14,7 +14,7 @@ impl Warp {
         ins: &Ins,
         group: &mut Group,
         mask: u32,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Flow> {
         self.split(group, mask);
         match ins.op {
             Op::Table(table) => {
@@ -25,8 +25,7 @@ impl Warp {
                 let targets = &cx.program.tables[table as usize];
                 let Some(&target) = targets.get(index as usize) else {
                     let what = format!("a jump to entry {index} of a table of {}", targets.len());
-                    let thread = self.thread(group.mask.trailing_zeros());
-                    return Err(cx.fault(Fault::INVALID_PC, &what, thread, group.pc));
+                    return Err(self.fault(cx, Fault::INVALID_PC, &what, first_lane(group.mask)));
                 };
                 group.pc = target;
             }
@@ -42,7 +41,7 @@ impl Warp {
     }
 
     /// Ends threads. Their pending copies are made first.
-    fn end(&mut self, cx: &mut Context<'_>, mask: u32) -> Result<(), Fault> {
+    fn end(&mut self, cx: &mut Context<'_>, mask: u32) -> Result {
         if !cx.program.copies.is_empty() {
             self.make(cx, Until::All, mask)?;
         }
@@ -64,12 +63,12 @@ impl Warp {
         }
     }
 
-    fn call(&mut self, cx: &mut Context<'_>, ins: &Ins, group: &mut Group, call: u32) -> Result<Flow, Fault> {
+    fn call(&mut self, cx: &mut Context<'_>, ins: &Ins, group: &mut Group, call: u32) -> Result<Flow> {
         let info = &cx.program.calls[call as usize];
         let routine = match &info.target {
             Some(Target::Routine(number)) => *number,
             Some(other) => {
-                self.builtin(cx, other, info, group.mask, group.pc)?;
+                self.builtin(cx, other, info, group.mask)?;
                 group.pc += 1;
                 return Ok(Flow::Next);
             }
@@ -80,8 +79,7 @@ impl Warp {
                 self.leave_behind(group, same);
                 let Some(&number) = cx.program.by_number.get(&address) else {
                     let what = format!("a call to {address:#x}, where no function is");
-                    let thread = self.thread(group.mask.trailing_zeros());
-                    return Err(cx.fault(Fault::INVALID_PC, &what, thread, group.pc));
+                    return Err(self.fault(cx, Fault::INVALID_PC, &what, first_lane(group.mask)));
                 };
                 number
             }
@@ -99,8 +97,7 @@ impl Warp {
                     self.frames[lane].len() + 1,
                     cx.launch.stack
                 );
-                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                return Err(cx.fault(Fault::STACK, &what, thread, group.pc));
+                return Err(self.fault(cx, Fault::STACK, &what, lane));
             }
             self.grow(lane, top);
             for (&(from, size), &(to, room)) in info.args.iter().zip(&callee.params) {
@@ -117,7 +114,7 @@ impl Warp {
         Ok(Flow::Leave)
     }
 
-    fn back(&mut self, cx: &mut Context<'_>, group: &mut Group) -> Result<Flow, Fault> {
+    fn back(&mut self, cx: &mut Context<'_>, group: &mut Group) -> Result<Flow> {
         if group.depth == 0 {
             self.end(cx, group.mask)?;
             return Ok(Flow::Leave);
@@ -139,8 +136,7 @@ impl Warp {
                 self.pop(cx, lane);
             }
             let Some(pc) = place else {
-                let thread = self.thread(left.trailing_zeros());
-                return Err(cx.fault(Fault::INVALID_PC, "a return without a call", thread, group.pc));
+                return Err(self.fault(cx, Fault::INVALID_PC, "a return without a call", first_lane(left)));
             };
             self.park(Group { mask: together, pc, depth: group.depth - 1, ..*group });
             left &= !together;
@@ -202,7 +198,7 @@ impl Warp {
         ins: &Ins,
         group: &mut Group,
         mask: u32,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Flow> {
         let reduces = matches!(ins.op, Op::BarrierReduce(..));
         let at = usize::from(reduces);
         let (id_slot, count_slot) = (ins.s[at], ins.s[at + 1]);
@@ -213,15 +209,15 @@ impl Warp {
         if reduces && self.reduced(cx, ins, group, id) {
             return Ok(Flow::Next);
         }
-        let thread = self.thread(group.mask.trailing_zeros());
-        let wrong = |cx: &Context<'_>, what: &str, pc| Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, pc));
+        let thread = self.thread(first_lane(group.mask));
+        let wrong = |cx: &Context<'_>, what: &str| Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread));
         if id >= cx.barriers.count() {
-            return wrong(cx, &format!("barrier {id} does not exist"), group.pc);
+            return wrong(cx, &format!("barrier {id} does not exist"));
         }
         let expected = (count_slot != NONE).then(|| self.uniform(count_slot, group.mask));
         if let Some(n) = expected.filter(|n| n % 32 != 0 || *n == 0) {
             let what = format!("a barrier for {n} threads, which is no multiple of the warp size");
-            return wrong(cx, &what, group.pc);
+            return wrong(cx, &what);
         }
         let generation = cx.barriers.generation(id);
         if let Op::Barrier(true) = ins.op {
@@ -230,12 +226,12 @@ impl Warp {
                 self.groups.iter().find(|g| g.wait == Wait::Barrier(id, generation) && g.pc != group.pc + 1);
             if let Some(other) = elsewhere {
                 let there = cx.place(other.pc.saturating_sub(1));
-                let [x, y, z] = cx.launch.thread(self.thread(other.mask.trailing_zeros()));
+                let [x, y, z] = cx.launch.thread(self.thread(first_lane(other.mask)));
                 let what = format!(
                     "threads of one warp wait at barrier {id} in different places \
                      (thread ({x},{y},{z}){there})"
                 );
-                return wrong(cx, &what, group.pc);
+                return wrong(cx, &what);
             }
         }
         let truths = if let Op::BarrierReduce(_, negated) = ins.op {
@@ -244,7 +240,7 @@ impl Warp {
         } else {
             0
         };
-        self.comes_to_barrier(cx, group.mask, group.pc);
+        self.comes_to_barrier(cx, group.mask);
         if reduces {
             // The group stays at the instruction, and finds the result there when the barrier has opened.
             lanes(group.mask).for_each(|l| self.reducing[l] = Some(generation));
@@ -273,7 +269,7 @@ impl Warp {
         });
         self.acquire_flags(cx, group.mask);
         let Some(first) = other.filter(|_| all) else { return };
-        let thread = self.thread(group.mask.trailing_zeros());
+        let thread = self.thread(first_lane(group.mask));
         let (there, here) = (cx.thread_at(cx.block(), thread, first), cx.thread_at(cx.block(), thread, pc));
         let others = format!("other threads of the block wait{}", there.code);
         let what = format!("threads of a block wait at barrier {id} in different places");
@@ -310,11 +306,10 @@ impl Warp {
         cx: &mut Context<'_>,
         group: &mut Group,
         mask: u32,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Flow> {
         if let Some(lane) = lanes(mask).find(|&lane| self.arrived[lane].is_some()) {
             let what = "a second arrival at the cluster's barrier, without a wait behind the first";
-            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-            return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
+            return Err(self.fault(cx, Fault::LAUNCH_FAILURE, what, lane));
         }
         let generation = cx.cluster.generation;
         lanes(mask).for_each(|lane| self.arrived[lane] = Some(generation));
@@ -336,15 +331,14 @@ impl Warp {
         cx: &mut Context<'_>,
         group: &mut Group,
         mask: u32,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Flow> {
         self.split(group, mask);
         let first = self.arrived[(group.mask.trailing_zeros() & 31) as usize];
         let same = lanes(group.mask).filter(|&l| self.arrived[l] == first).fold(0, |m, l| m | 1 << l);
         self.leave_behind(group, same);
         let Some(generation) = first else {
             let what = "a wait at the cluster's barrier, at which the thread has not arrived";
-            let thread = self.thread(group.mask.trailing_zeros());
-            return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
+            return Err(self.fault(cx, Fault::LAUNCH_FAILURE, what, first_lane(group.mask)));
         };
         if cx.cluster.generation != generation {
             let [_, barrier] = cx.cluster.names(generation);
@@ -364,21 +358,13 @@ impl Warp {
     }
 
     /// `mapa`: the same offset in another block's shared memory.
-    pub(super) fn map_address(
-        &mut self,
-        cx: &Context<'_>,
-        ins: &Ins,
-        wide: bool,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    pub(super) fn map_address(&mut self, cx: &Context<'_>, ins: &Ins, wide: bool, mask: u32) -> Result {
         let count = cx.launch.cluster_blocks();
         for lane in lanes(mask) {
             let rank = u32::row(&self.file, ins.s[2])[lane];
             if rank >= count {
                 let what = format!("an address in block {rank} of a cluster, which has {count}");
-                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                return Err(cx.fault(Fault::ILLEGAL_ADDRESS, &what, thread, pc));
+                return Err(self.fault(cx, Fault::ILLEGAL_ADDRESS, &what, lane));
             }
             let within = (1 << RANK) - 1;
             let rank = u64::from(rank + 1) << RANK;

@@ -6,7 +6,7 @@ use super::block::{Block, Left, Runner};
 use super::bytes::write;
 use super::cluster::Cluster;
 use super::env::{Env, Region, Step, Task};
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::file::low;
 use super::launch::{Cached, Launch};
 use super::polls::Polls;
@@ -130,7 +130,7 @@ impl Kernel {
     }
 
     /// Allocates the memory in which grid-wide barriers count.
-    fn prepare(&mut self, env: &mut dyn Env) -> Result<(), Fault> {
+    fn prepare(&mut self, env: &mut dyn Env) -> Result {
         if !self.launch.cooperative || self.workspace != 0 {
             return Ok(());
         }
@@ -146,7 +146,7 @@ impl Kernel {
         Ok(())
     }
 
-    fn run(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool, Fault> {
+    fn run(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool> {
         self.prepare(env)?;
         if self.spreads(env) {
             return self.spread(env, budget);
@@ -200,7 +200,7 @@ impl Kernel {
     }
 
     /// Runs the block whose turn it is.
-    fn run_block(&mut self, env: &mut dyn Env, fuel: &mut u64) -> Result<Left, Fault> {
+    fn run_block(&mut self, env: &mut dyn Env, fuel: &mut u64) -> Result<Left> {
         let block = &mut self.resident[self.turn];
         let cluster = self.clusters.iter_mut().find(|it| it.number == block.cluster);
         let Some(cluster) = cluster else {
@@ -235,7 +235,7 @@ impl Kernel {
     }
 
     /// Runs blocks on several processors.
-    fn spread(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool, Fault> {
+    fn spread(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool> {
         let mut clusters = std::mem::take(&mut self.clusters);
         let started = self.resident.drain(..).filter_map(|block| {
             let at = clusters.iter().position(|it| it.number == block.cluster)?;

@@ -4,7 +4,7 @@
 //! finds the old bytes. Addresses are checked when a copy is requested, and again when it is made.
 
 use super::bytes::{read8, write};
-use super::fault::Fault;
+use super::fault::Result;
 use super::file::{Slots, Word, lanes};
 use super::launch::Context;
 use super::memory::Verb;
@@ -14,14 +14,7 @@ use super::warp::Warp;
 
 impl Warp {
     /// Requests a copy that is made later.
-    pub(super) fn ask(
-        &mut self,
-        cx: &mut Context<'_>,
-        copy: AsyncCopy,
-        s: &Slots,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    pub(super) fn ask(&mut self, cx: &mut Context<'_>, copy: AsyncCopy, s: &Slots, mask: u32) -> Result {
         let (to, from) = (self.addresses(copy.to, s[3]), self.addresses(copy.from, s[4]));
         let ignored = if s[1] == NONE { 0 } else { self.file.pred(s[1]) };
         let all = u64::from(copy.bytes);
@@ -31,7 +24,7 @@ impl Warp {
             if ignored >> lane & 1 != 0 {
                 read = 0;
             }
-            let asked = Asked { copy, to: to[lane], from: from[lane], bytes: (read, all), pc };
+            let asked = Asked { copy, to: to[lane], from: from[lane], bytes: (read, all), pc: cx.pc };
             self.places(cx, &asked, lane)?;
             self.later[lane].open.push(asked);
         }
@@ -49,16 +42,18 @@ impl Warp {
     }
 
     /// Makes requested copies, the oldest first.
-    pub(super) fn make(&mut self, cx: &mut Context<'_>, until: Until, mask: u32) -> Result<(), Fault> {
+    pub(super) fn make(&mut self, cx: &mut Context<'_>, until: Until, mask: u32) -> Result {
         for lane in lanes(mask) {
             for asked in self.later[lane].due(until) {
+                let now = std::mem::replace(&mut cx.pc, asked.pc);
                 self.make_one(cx, &asked, lane)?;
+                cx.pc = now;
             }
         }
         Ok(())
     }
 
-    fn make_one(&mut self, cx: &mut Context<'_>, asked: &Asked, lane: usize) -> Result<(), Fault> {
+    fn make_one(&mut self, cx: &mut Context<'_>, asked: &Asked, lane: usize) -> Result {
         let (to, from) = self.places(cx, asked, lane)?;
         let (read, all) = asked.bytes;
         for byte in 0..usize::try_from(all).unwrap_or(0) {
@@ -70,18 +65,13 @@ impl Warp {
     }
 
     /// The bytes of a copy's target and source; null for a source without bytes to read.
-    fn places(
-        &mut self,
-        cx: &mut Context<'_>,
-        asked: &Asked,
-        lane: usize,
-    ) -> Result<(*mut u8, *mut u8), Fault> {
-        let (AsyncCopy { to, from, .. }, (read, all), pc) = (asked.copy, asked.bytes, asked.pc);
+    fn places(&mut self, cx: &mut Context<'_>, asked: &Asked, lane: usize) -> Result<(*mut u8, *mut u8)> {
+        let (AsyncCopy { to, from, .. }, (read, all)) = (asked.copy, asked.bytes);
         let from = match read {
             0 => core::ptr::null_mut(),
             // The source is aligned to the full size, and only the bytes to read must exist.
-            _ => self.reach_range(cx, from, asked.from, (read, all), lane, pc, Verb::Read)?,
+            _ => self.reach_range(cx, from, asked.from, (read, all), lane, Verb::Read)?,
         };
-        Ok((self.reach_range(cx, to, asked.to, (all, all), lane, pc, Verb::Write)?, from))
+        Ok((self.reach_range(cx, to, asked.to, (all, all), lane, Verb::Write)?, from))
     }
 }

@@ -164,6 +164,8 @@ pub(super) struct Context<'a> {
     pub(super) env: &'a mut dyn Env,
     pub(super) launch: &'a Launch,
     pub(super) program: &'a Program,
+    /// The instruction that the warp executes. That of a deferred copy or product while it is made.
+    pub(super) pc: u32,
     /// The position of the current block.
     pub(super) block: [u32; 3],
     /// Its number in the grid.
@@ -262,8 +264,9 @@ impl Context<'_> {
     }
 
     /// An error in a thread of the current block.
-    pub(super) fn fault(&self, code: u32, what: &str, thread: u32, pc: u32) -> Fault {
-        let at = ThreadLine { thread: self.launch.thread(thread), block: self.block, code: self.place(pc) };
+    pub(super) fn fault(&self, code: u32, what: &str, thread: u32) -> Fault {
+        let code_line = self.place(self.pc);
+        let at = ThreadLine { thread: self.launch.thread(thread), block: self.block, code: code_line };
         let message = format!("kernel {}: {what}, by {at}", demangled(&self.program.name));
         Fault { code, message, at: Some(at) }
     }
@@ -274,8 +277,8 @@ impl Context<'_> {
     }
 
     /// Tells the machine which bytes an instruction touches, if it looks for races.
-    pub(super) fn trace(&mut self, a: Access, kind: AccessKind, at: &[*mut u8; LANES], mask: u32, pc: u32) {
-        self.trace_bytes(a, kind, at, (mask, a.bytes()), pc);
+    pub(super) fn trace(&mut self, a: Access, kind: AccessKind, at: &[*mut u8; LANES], mask: u32) {
+        self.trace_bytes(a, kind, at, (mask, a.bytes()));
     }
 
     /// The same, of so many bytes.
@@ -285,7 +288,6 @@ impl Context<'_> {
         kind: AccessKind,
         at: &[*mut u8; LANES],
         (mask, bytes): (u32, u64),
-        pc: u32,
     ) {
         if self.traced && matches!(a.space, Space::Global | Space::Const | Space::Generic) {
             let kind = match kind {
@@ -294,10 +296,10 @@ impl Context<'_> {
                 kind => kind,
             };
             if let Some(polls) = &mut self.polls {
-                polls.note(kind, at, mask, bytes, pc);
+                polls.note(kind, at, mask, bytes, self.pc);
             }
             if self.env.traces() {
-                self.env.touched(kind, at, mask, bytes, pc);
+                self.env.touched(kind, at, mask, bytes, self.pc);
             }
         }
     }

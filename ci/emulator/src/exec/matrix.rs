@@ -13,7 +13,7 @@
     expect(unsafe_code, reason = "functions for newer processors are called after asking for them")
 )]
 
-use super::fault::Fault;
+use super::fault::Result;
 use super::file::{FULL, LANES, Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::Verb;
@@ -204,18 +204,16 @@ impl Warp {
         s: &Slots,
         group: &mut Group,
         mask: u32,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<Flow> {
         self.split(group, mask);
         if !self.meet(group, FULL) {
             return Ok(Flow::Leave);
         }
-        let (live, pc) = (group.mask, group.pc);
+        let live = group.mask;
         match *matrix {
-            Matrix::LoadRows(access, count, order) => {
-                self.load_rows(cx, access, count, order, s, live, pc)?
-            }
+            Matrix::LoadRows(access, count, order) => self.load_rows(cx, access, count, order, s, live)?,
             Matrix::StoreRows(access, count, order) => {
-                self.store_rows(cx, access, count, order, s, live, pc)?;
+                self.store_rows(cx, access, count, order, s, live)?;
             }
             Matrix::Transpose => {
                 let rows = self.table[0];
@@ -226,7 +224,7 @@ impl Warp {
             }
             Matrix::Load(access, tile, order) => {
                 let mut out = vec![[0; LANES]; tile.registers];
-                self.each(cx, access, tile, order, s, pc, Verb::Read, |at, lane, held| {
+                self.each(cx, access, tile, order, s, Verb::Read, |at, lane, held| {
                     let bits = super::bytes::read(at, access.element);
                     tile.set(&mut out, lane, held, bits);
                 })?;
@@ -234,7 +232,7 @@ impl Warp {
             }
             Matrix::Store(access, tile, order) => {
                 let table = std::mem::take(&mut self.table);
-                self.each(cx, access, tile, order, s, pc, Verb::Write, |at, lane, held| {
+                self.each(cx, access, tile, order, s, Verb::Write, |at, lane, held| {
                     super::bytes::write(at, access.element, tile.bits(&table, lane, held));
                 })?;
             }
@@ -244,7 +242,7 @@ impl Warp {
             }
             Matrix::Product(warpgroup) => {
                 fidelity::note(Limit::TensorSums);
-                self.ask_product(cx, warpgroup, s, pc)?;
+                self.ask_product(cx, warpgroup, s)?;
             }
             Matrix::ProductFence => self.fence_products(),
             Matrix::CloseProducts => self.close_products(),
@@ -263,8 +261,7 @@ impl Warp {
         order: Order,
         s: &Slots,
         live: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result {
         let addresses = self.addresses(access, s[4]);
         let mut out = vec![[0; LANES]; usize::from(count)];
         for (number, register) in out.iter_mut().enumerate() {
@@ -274,7 +271,7 @@ impl Warp {
                 if live >> lane & 1 == 0 {
                     continue;
                 }
-                let at = self.reach(cx, access, addresses[lane], ROW, lane, pc, Verb::Read)?;
+                let at = self.reach(cx, access, addresses[lane], ROW, lane, Verb::Read)?;
                 for word in 0..4 {
                     rows[words + word] = u64::from(super::bytes::read32(at.wrapping_add(word * 4)));
                 }
@@ -296,8 +293,7 @@ impl Warp {
         order: Order,
         s: &Slots,
         live: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result {
         let addresses = self.addresses(access, s[4]);
         for number in 0..usize::from(count) {
             let rows = self.table[number];
@@ -306,7 +302,7 @@ impl Warp {
                 if live >> lane & 1 == 0 {
                     continue;
                 }
-                let at = self.reach(cx, access, addresses[lane], ROW, lane, pc, Verb::Write)?;
+                let at = self.reach(cx, access, addresses[lane], ROW, lane, Verb::Write)?;
                 for column in 0..8 {
                     let element = match order {
                         Order::Rows => half_of(&rows, row, column),
@@ -328,10 +324,9 @@ impl Warp {
         tile: Tile,
         order: Order,
         s: &Slots,
-        pc: u32,
         verb: Verb,
         mut f: impl FnMut(*mut u8, usize, Held),
-    ) -> Result<(), Fault> {
+    ) -> Result {
         let (first, apart) = (self.addresses(access, s[4]), *u32::row(&self.file, s[3]));
         let size = u64::from(access.element.size());
         let one = Access { count: 1, offset: 0, ..access };
@@ -357,7 +352,7 @@ impl Warp {
                 continue;
             }
             for lane in lanes(self.live) {
-                f(self.reach(cx, access, addresses[lane], size, lane, pc, verb)?, lane, held);
+                f(self.reach(cx, access, addresses[lane], size, lane, verb)?, lane, held);
             }
         }
         Ok(())

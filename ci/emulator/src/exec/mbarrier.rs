@@ -6,7 +6,7 @@
 
 use super::bytes::{read64, write};
 use super::cluster::with_rank;
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::{Verb, WINDOW};
@@ -73,8 +73,8 @@ impl Warp {
         s: &Slots,
         group: &mut Group,
         mask: u32,
-    ) -> Result<Flow, Fault> {
-        let (addresses, pc) = (self.addresses(access, s[4]), group.pc);
+    ) -> Result<Flow> {
+        let addresses = self.addresses(access, s[4]);
         if let Meet::ArriveAfterCopies { .. } = meet {
             self.make(cx, Until::All, mask)?;
         }
@@ -88,7 +88,7 @@ impl Warp {
             };
             let tests = matches!(meet, Meet::Test { .. });
             let brings = tests && self.bulk_arrives(cx, access, addresses[lane], lane)?;
-            let at = self.reach(cx, access, addresses[lane], 8, lane, pc, Verb::Change)?;
+            let at = self.reach(cx, access, addresses[lane], 8, lane, Verb::Change)?;
             if !tests || brings {
                 self.order(cx, |order, block, warp| {
                     if meet == Meet::Init {
@@ -98,13 +98,8 @@ impl Warp {
                 });
             }
             let wrong = |warp: &Self, cx: &Context<'_>, what: &str| {
-                let thread = warp.thread(u32::try_from(lane).unwrap_or(0));
-                cx.fault(
-                    Fault::LAUNCH_FAILURE,
-                    &format!("the mbarrier at {:#x} {what}", addresses[lane]),
-                    thread,
-                    pc,
-                )
+                let what = format!("the mbarrier at {:#x} {what}", addresses[lane]);
+                warp.fault(cx, Fault::LAUNCH_FAILURE, &what, lane)
             };
             if meet == Meet::Init {
                 if given == 0 || given > COUNT {
@@ -209,13 +204,11 @@ impl Warp {
         access: Access,
         address: u64,
         lane: usize,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        let at = self.span(cx, access, address, (8, 8), lane, pc, Verb::Change)?;
+    ) -> Result {
+        let at = self.span(cx, access, address, (8, 8), lane, Verb::Change)?;
         if State::unpack(read64(at)).expected == 0 {
             let what = format!("the mbarrier at {address:#x} was not begun by mbarrier.init, or is ended");
-            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-            return Err(cx.fault(Fault::LAUNCH_FAILURE, &what, thread, pc));
+            return Err(self.fault(cx, Fault::LAUNCH_FAILURE, &what, lane));
         }
         Ok(())
     }
@@ -228,9 +221,8 @@ impl Warp {
         address: u64,
         bytes: u64,
         lane: usize,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        let at = self.reach(cx, access, address, 8, lane, pc, Verb::Change)?;
+    ) -> Result {
+        let at = self.reach(cx, access, address, 8, lane, Verb::Change)?;
         let mut state = State::unpack(read64(at));
         state.bytes -= bytes.cast_signed();
         if state.bytes.unsigned_abs() > MOST_BYTES {
@@ -238,8 +230,7 @@ impl Warp {
                 "the mbarrier at {address:#x} would count {} bytes: {MOST_BYTES} are possible",
                 state.bytes
             );
-            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-            return Err(cx.fault(Fault::LAUNCH_FAILURE, &what, thread, pc));
+            return Err(self.fault(cx, Fault::LAUNCH_FAILURE, &what, lane));
         }
         state.go_on();
         write(at, Element::U64, state.pack());

@@ -6,8 +6,8 @@ use super::bytes::{
 };
 use super::cluster::parts;
 use super::env::AccessKind;
-use super::fault::{Fault, Mistake};
-use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
+use super::fault::{Fault, Mistake, Result};
+use super::file::{FULL, LANES, Slot, Slots, Word, first_lane, lanes, low};
 use super::launch::{Cached, Context};
 use super::near::{Bounds, NEAR, Near, Shape};
 use super::order::{HappensBefore, StrongAccess};
@@ -47,17 +47,10 @@ pub(super) enum Verb {
 impl Warp {
     /// `ld`.
     #[inline(always)]
-    pub(super) fn load(
-        &mut self,
-        cx: &mut Context<'_>,
-        a: Access,
-        s: &Slots,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    pub(super) fn load(&mut self, cx: &mut Context<'_>, a: Access, s: &Slots, mask: u32) -> Result {
         let near = if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, false) };
         let Some(near) = near else {
-            return self.load_far(cx, a, s, mask, pc);
+            return self.load_far(cx, a, s, mask);
         };
         if near.shape == Shape::Row && a.count == 1 {
             match (a.element, a.wide) {
@@ -101,20 +94,13 @@ impl Warp {
     }
 
     /// The same for lanes that may be anywhere.
-    fn load_far(
-        &mut self,
-        cx: &mut Context<'_>,
-        a: Access,
-        s: &Slots,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        let at = self.pointers(cx, a, s, mask, pc, Verb::Read)?;
+    fn load_far(&mut self, cx: &mut Context<'_>, a: Access, s: &Slots, mask: u32) -> Result {
+        let at = self.pointers(cx, a, s, mask, Verb::Read)?;
         if cx.watched {
-            self.tell_unwritten(cx, a, &at, mask, pc);
+            self.tell_unwritten(cx, a, &at, mask);
         }
-        cx.trace(a, AccessKind::Read, &at, mask, pc);
-        self.note_all(cx, a, AccessKind::Read, s[4], &at, mask, pc);
+        cx.trace(a, AccessKind::Read, &at, mask);
+        self.note_all(cx, a, AccessKind::Read, s[4], &at, mask);
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             for lane in lanes(mask) {
@@ -131,17 +117,10 @@ impl Warp {
 
     /// `st`.
     #[inline(always)]
-    pub(super) fn store(
-        &mut self,
-        cx: &mut Context<'_>,
-        a: Access,
-        s: &Slots,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    pub(super) fn store(&mut self, cx: &mut Context<'_>, a: Access, s: &Slots, mask: u32) -> Result {
         let near = if cx.watched || cx.traced { None } else { self.near(cx, a, s[4], mask, true) };
         let Some(near) = near else {
-            return self.store_far(cx, a, s, mask, pc);
+            return self.store_far(cx, a, s, mask);
         };
         if near.shape == Shape::Row && a.count == 1 {
             match (a.element, a.wide) {
@@ -176,19 +155,12 @@ impl Warp {
     }
 
     /// The same for lanes that may be anywhere.
-    fn store_far(
-        &mut self,
-        cx: &mut Context<'_>,
-        a: Access,
-        s: &Slots,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        let at = self.pointers(cx, a, s, mask, pc, Verb::Write)?;
+    fn store_far(&mut self, cx: &mut Context<'_>, a: Access, s: &Slots, mask: u32) -> Result {
+        let at = self.pointers(cx, a, s, mask, Verb::Write)?;
         if cx.watched {
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
         }
-        cx.trace(a, AccessKind::Write, &at, mask, pc);
+        cx.trace(a, AccessKind::Write, &at, mask);
         let size = a.element.size() as usize;
         let parts = || s[..usize::from(a.count)].iter().enumerate();
         let value = |warp: &Self, slot: Slot, lane: usize| {
@@ -196,7 +168,7 @@ impl Warp {
         };
         let addresses = cx.races.is_some().then(|| self.addresses(a, s[4]));
         if cx.races.is_some() {
-            self.goes_on(cx, mask, pc);
+            self.goes_on(cx, mask);
         }
         // Before the host can see the value.
         self.strong(cx, a, AccessKind::Write, &at, mask);
@@ -214,7 +186,6 @@ impl Warp {
                     (addresses[lane], at[lane]),
                     a.bytes(),
                     lane,
-                    pc,
                     changes_nothing,
                 );
             }
@@ -235,15 +206,14 @@ impl Warp {
         wants: bool,
         s: &Slots,
         mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        let at = self.pointers(cx, a, s, mask, pc, Verb::Change)?;
+    ) -> Result {
+        let at = self.pointers(cx, a, s, mask, Verb::Change)?;
         if cx.watched {
-            self.tell_unwritten(cx, a, &at, mask, pc);
+            self.tell_unwritten(cx, a, &at, mask);
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
         }
-        cx.trace(a, AccessKind::Strong, &at, mask, pc);
-        self.note_all(cx, a, AccessKind::Strong, s[4], &at, mask, pc);
+        cx.trace(a, AccessKind::Strong, &at, mask);
+        self.note_all(cx, a, AccessKind::Strong, s[4], &at, mask);
         for lane in lanes(mask) {
             if a.wide {
                 let (b, c) = (u64::row(&self.file, s[1])[lane], u64::row(&self.file, s[2])[lane]);
@@ -272,18 +242,17 @@ impl Warp {
         slot: Slot,
         at: &Pointers,
         mask: u32,
-        pc: u32,
     ) {
         if cx.races.is_none() {
             return;
         }
-        self.goes_on(cx, mask, pc);
+        self.goes_on(cx, mask);
         let addresses = self.addresses(a, slot);
         let mut last = None;
         for lane in lanes(mask) {
             // One of several reads of the same bytes is enough.
             if kind != AccessKind::Read || last != Some(at[lane]) {
-                self.note(cx, a, kind, (addresses[lane], at[lane]), a.bytes(), lane, pc, false);
+                self.note(cx, a, kind, (addresses[lane], at[lane]), a.bytes(), lane, false);
             }
             last = Some(at[lane]);
         }
@@ -298,8 +267,16 @@ impl Warp {
         self.order(cx, |order, block, warp| {
             order.strong(&StrongAccess { block, warp, mask, at, bytes, strength, reads, writes });
         });
-        let own = cx.shared.addr()..cx.shared.addr() + usize::try_from(cx.shared_len).unwrap_or(0);
         let has_flags = cx.env.has_flags();
+        let mut releasing = (0, 0);
+        if writes {
+            self.order(cx, |order, block, warp| releasing = order.releases(block, warp, mask, strength));
+        }
+        if !has_flags && releasing == (0, 0) {
+            return;
+        }
+        let own = cx.shared.addr()..cx.shared.addr() + usize::try_from(cx.shared_len).unwrap_or(0);
+        let mut last = None;
         for lane in lanes(mask).filter(|lane| !own.contains(&at[*lane].addr())) {
             if reads
                 && has_flags
@@ -314,14 +291,17 @@ impl Warp {
                     });
                 }
             }
-            if writes {
-                let mut releases = None;
-                self.order(cx, |order, block, warp| {
-                    releases = order.releases(block, warp, lane, strength);
-                });
-                if releases.is_some() || has_flags {
-                    cx.env.wrote_flag(at[lane], reads, releases);
-                }
+            let releases = match (releasing.0 >> lane & 1, releasing.1 >> lane & 1) {
+                (0, 0) => None,
+                (0, _) => Some(Scope::Device),
+                _ => Some(strength.scope),
+            };
+            // Lanes that release alike at one address are one.
+            if writes
+                && (releases.is_some() || has_flags)
+                && last.replace((at[lane], releases)) != Some((at[lane], releases))
+            {
+                cx.env.wrote_flag(at[lane], reads, releases);
             }
         }
     }
@@ -343,7 +323,6 @@ impl Warp {
         (address, at): (u64, *mut u8),
         bytes: u64,
         lane: usize,
-        pc: u32,
         changes_nothing: bool,
     ) {
         let shared = match (a.space, address & !WINDOW) {
@@ -357,12 +336,12 @@ impl Warp {
             AccessKind::Write if a.strong.is_some() => AccessKind::Strong,
             kind => kind,
         };
-        let (block, thread) = (cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)));
+        let (block, thread) = (cx.block(), self.thread(lane));
         if cx.races.is_none() {
             return;
         }
         if shared {
-            self.check_array(cx, address & WINDOW, bytes, lane, pc);
+            self.check_array(cx, address & WINDOW, bytes, lane);
         }
         let Some(races) = &mut cx.races else { return };
         let (at, bytes, number) =
@@ -371,7 +350,7 @@ impl Warp {
             block,
             thread: number,
             kind,
-            pc,
+            pc: cx.pc,
             at,
             bytes,
             shared,
@@ -387,7 +366,7 @@ impl Warp {
         } else {
             ("global memory".to_owned(), Some((address, size)))
         };
-        let here = cx.thread_at(block, thread, pc);
+        let here = cx.thread_at(block, thread, cx.pc);
         match wrong {
             Wrong::Race(old) => {
                 let verb = |kind: AccessKind| match kind {
@@ -401,14 +380,14 @@ impl Warp {
                     (format!("{} by {there}", verb(old.kind)), there),
                     (format!("{} of {bytes} bytes at {address:#x} by {here}", verb(kind)), here),
                 ];
-                cx.report(Mistake::Race, (old.pc, pc), &what, parts, memory);
+                cx.report(Mistake::Race, (old.pc, cx.pc), &what, parts, memory);
             }
             Wrong::Unwritten => {
                 let object = cx.shared_object(address, size);
                 let what =
                     format!("a read of shared memory that no thread of the block has written: {object}");
                 let parts = vec![(format!("read of {bytes} bytes at {address:#x} by {here}"), here)];
-                cx.report(Mistake::Unwritten, (pc, pc), &what, parts, None);
+                cx.report(Mistake::Unwritten, (cx.pc, cx.pc), &what, parts, None);
             }
             Wrong::Unfenced(old) => {
                 let there = cx.thread_at(old.block, old.thread.into(), old.pc);
@@ -418,14 +397,14 @@ impl Warp {
                     (format!("write by {there}"), there),
                     (format!("read of {bytes} bytes at {address:#x} by {here}"), here),
                 ];
-                cx.report(Mistake::Proxy, (old.pc, pc), what, parts, memory);
+                cx.report(Mistake::Proxy, (old.pc, cx.pc), what, parts, memory);
             }
         }
     }
 
     /// Reports an access to shared memory outside of the array whose address the thread has taken.
-    fn check_array(&self, cx: &mut Context<'_>, address: u64, bytes: u64, lane: usize, pc: u32) {
-        let Some(&Some(array)) = cx.program.array_of.get(pc as usize) else { return };
+    fn check_array(&self, cx: &mut Context<'_>, address: u64, bytes: u64, lane: usize) {
+        let Some(&Some(array)) = cx.program.array_of.get(cx.pc as usize) else { return };
         let Some(array) = cx.program.arrays.get(usize::from(array)) else { return };
         let (offset, rank) = parts(address);
         if rank.is_some() || (u64::from(array.start) <= offset && offset + bytes <= array.end.into()) {
@@ -434,9 +413,9 @@ impl Warp {
         let (name, size) = (demangled(&array.name), array.end - array.start);
         let from = offset.cast_signed() - i64::from(array.start);
         let what = format!("an access to shared memory outside of the array {name}, which has {size} bytes");
-        let here = cx.thread_at(cx.block(), self.thread(u32::try_from(lane).unwrap_or(0)), pc);
+        let here = cx.thread_at(cx.block(), self.thread(lane), cx.pc);
         let parts = vec![(format!("{bytes} bytes at byte {from} of it by {here}"), here)];
-        cx.report(Mistake::Outside, (pc, pc), &what, parts, None);
+        cx.report(Mistake::Outside, (cx.pc, cx.pc), &what, parts, None);
     }
 
     /// Notes that this warp does something that orders accesses, if the machine looks for races.
@@ -449,14 +428,7 @@ impl Warp {
 
     /// `ld.param` of a kernel's argument: the same for all lanes.
     #[inline(always)]
-    pub(super) fn argument(
-        &mut self,
-        cx: &Context<'_>,
-        a: Access,
-        s: &Slots,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    pub(super) fn argument(&mut self, cx: &Context<'_>, a: Access, s: &Slots, mask: u32) -> Result {
         let size = a.element.size();
         for part in 0..u32::from(a.count) {
             let from = i64::from(a.offset) + i64::from(part * size);
@@ -465,7 +437,7 @@ impl Warp {
                 .and_then(|from| cx.launch.params.get(from..from + size as usize))
                 .ok_or_else(|| {
                     let what = format!("a read of argument bytes from {from}, past the last");
-                    cx.fault(Fault::ILLEGAL_ADDRESS, &what, self.thread(mask.trailing_zeros()), pc)
+                    self.fault(cx, Fault::ILLEGAL_ADDRESS, &what, first_lane(mask))
                 })?;
             let value = bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
             let value = extended(value, a.element);
@@ -482,16 +454,16 @@ impl Warp {
     }
 
     /// Reports reads of bytes that nobody has written.
-    fn tell_unwritten(&self, cx: &mut Context<'_>, a: Access, at: &Pointers, mask: u32, pc: u32) {
-        lanes(mask).for_each(|lane| self.tell_unwritten_at(cx, at[lane], a.bytes(), lane, pc));
+    fn tell_unwritten(&self, cx: &mut Context<'_>, a: Access, at: &Pointers, mask: u32) {
+        lanes(mask).for_each(|lane| self.tell_unwritten_at(cx, at[lane], a.bytes(), lane));
     }
 
     /// Does the same for a single lane.
-    fn tell_unwritten_at(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
+    fn tell_unwritten_at(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize) {
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
             let what = format!("read of {bytes} bytes: {told}");
-            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-            let line = cx.fault(0, &what, thread, pc).message;
+            let thread = self.thread(lane);
+            let line = cx.fault(0, &what, thread).message;
             cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
         }
     }
@@ -503,9 +475,8 @@ impl Warp {
         a: Access,
         s: &Slots,
         mask: u32,
-        pc: u32,
         verb: Verb,
-    ) -> Result<Pointers, Fault> {
+    ) -> Result<Pointers> {
         let mut at = [core::ptr::null_mut(); LANES];
         if let Some(near) = self.near(cx, a, s[4], mask, !matches!(verb, Verb::Read)) {
             for (lane, at) in at.iter_mut().enumerate() {
@@ -515,7 +486,7 @@ impl Warp {
         }
         let addresses = self.addresses(a, s[4]);
         for lane in lanes(mask) {
-            at[lane] = self.pointer(cx, a, addresses[lane], a.bytes(), lane, pc, verb)?;
+            at[lane] = self.pointer(cx, a, addresses[lane], a.bytes(), lane, verb)?;
         }
         Ok(at)
     }
@@ -593,10 +564,9 @@ impl Warp {
         address: u64,
         bytes: u64,
         lane: usize,
-        pc: u32,
         verb: Verb,
-    ) -> Result<*mut u8, Fault> {
-        self.reach_span(cx, a, address, (bytes, bytes), lane, pc, verb)
+    ) -> Result<*mut u8> {
+        self.reach_span(cx, a, address, (bytes, bytes), lane, verb)
     }
 
     /// [`reach`](Self::reach) of so many bytes with an alignment.
@@ -608,17 +578,16 @@ impl Warp {
         address: u64,
         (bytes, align): (u64, u64),
         lane: usize,
-        pc: u32,
         verb: Verb,
-    ) -> Result<*mut u8, Fault> {
-        let at = self.span(cx, a, address, (bytes, align), lane, pc, verb)?;
+    ) -> Result<*mut u8> {
+        let at = self.span(cx, a, address, (bytes, align), lane, verb)?;
         if cx.watched {
             match verb {
                 Verb::Write => cx.env.wrote(at, bytes),
-                Verb::Read | Verb::Change => self.tell_unwritten_at(cx, at, bytes, lane, pc),
+                Verb::Read | Verb::Change => self.tell_unwritten_at(cx, at, bytes, lane),
             }
         }
-        self.trace_one(cx, a, (address, at), bytes, lane, pc, verb);
+        self.trace_one(cx, a, (address, at), bytes, lane, verb);
         Ok(at)
     }
 
@@ -631,7 +600,6 @@ impl Warp {
         (address, at): (u64, *mut u8),
         bytes: u64,
         lane: usize,
-        pc: u32,
         verb: Verb,
     ) {
         if cx.traced {
@@ -640,8 +608,8 @@ impl Warp {
                 Verb::Write => AccessKind::Write,
                 Verb::Change => AccessKind::Strong,
             };
-            cx.trace_bytes(a, kind, &[at; LANES], (1 << lane, bytes), pc);
-            self.note(cx, a, kind, (address, at), bytes, lane, pc, false);
+            cx.trace_bytes(a, kind, &[at; LANES], (1 << lane, bytes));
+            self.note(cx, a, kind, (address, at), bytes, lane, false);
         }
     }
 
@@ -654,16 +622,15 @@ impl Warp {
         address: u64,
         (bytes, all): (u64, u64),
         lane: usize,
-        pc: u32,
         verb: Verb,
-    ) -> Result<*mut u8, Fault> {
+    ) -> Result<*mut u8> {
         if bytes == all || address & (all - 1) != 0 {
-            return self.reach(cx, a, address, all, lane, pc, verb);
+            return self.reach(cx, a, address, all, lane, verb);
         }
         // They are of one allocation, if the first and the last one are there.
-        self.reach(cx, a, address + bytes - 1, 1, lane, pc, verb)?;
-        let at = self.reach(cx, a, address, 1, lane, pc, verb)?;
-        self.trace_one(cx, a, (address, at), bytes, lane, pc, verb);
+        self.reach(cx, a, address + bytes - 1, 1, lane, verb)?;
+        let at = self.reach(cx, a, address, 1, lane, verb)?;
+        self.trace_one(cx, a, (address, at), bytes, lane, verb);
         Ok(at)
     }
 
@@ -676,10 +643,9 @@ impl Warp {
         address: u64,
         bytes: u64,
         lane: usize,
-        pc: u32,
         verb: Verb,
-    ) -> Result<*mut u8, Fault> {
-        self.span(cx, a, address, (bytes, bytes), lane, pc, verb)
+    ) -> Result<*mut u8> {
+        self.span(cx, a, address, (bytes, bytes), lane, verb)
     }
 
     /// Checks so many bytes with an alignment, and finds them.
@@ -691,9 +657,8 @@ impl Warp {
         address: u64,
         (bytes, align): (u64, u64),
         lane: usize,
-        pc: u32,
         verb: Verb,
-    ) -> Result<*mut u8, Fault> {
+    ) -> Result<*mut u8> {
         let (space, inside) = match a.space {
             Space::Generic => match address & !WINDOW {
                 SHARED => (Space::Shared, address & WINDOW),
@@ -720,9 +685,9 @@ impl Warp {
                 (offset, Some(rank)) if space == Space::Shared && rank == u64::from(cx.rank) => offset,
                 _ => inside,
             };
-            cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {shown:#x}: {why}"), thread, pc)
+            cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {shown:#x}: {why}"), thread)
         };
-        let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+        let thread = self.thread(lane);
         if inside & (align - 1) != 0 {
             let why = format!("the address is not aligned to {align} bytes");
             return Err(wrong(cx, Fault::MISALIGNED_ADDRESS, &why, thread));
@@ -797,26 +762,19 @@ impl Warp {
         address: u64,
         out: &mut [u8],
         lane: usize,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result {
         for (at, byte) in (address..).zip(out) {
-            *byte = read8(self.pointer(cx, BYTES, at, 1, lane, pc, Verb::Read)?);
+            *byte = read8(self.pointer(cx, BYTES, at, 1, lane, Verb::Read)?);
         }
         Ok(())
     }
 
     /// Reads text up to its end.
-    pub(super) fn read_text(
-        &mut self,
-        cx: &mut Context<'_>,
-        address: u64,
-        lane: usize,
-        pc: u32,
-    ) -> Result<String, Fault> {
+    pub(super) fn read_text(&mut self, cx: &mut Context<'_>, address: u64, lane: usize) -> Result<String> {
         let mut text = Vec::new();
         loop {
             let mut byte = [0];
-            self.read_bytes(cx, address + text.len() as u64, &mut byte, lane, pc)?;
+            self.read_bytes(cx, address + text.len() as u64, &mut byte, lane)?;
             if byte[0] == 0 {
                 return Ok(String::from_utf8_lossy(&text).into_owned());
             }

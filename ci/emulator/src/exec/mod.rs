@@ -3,6 +3,7 @@
 //! [`mod@lower`] makes a [`program`] of a kernel, [`launch`] holds its shape and arguments, and [`kernel`]
 //! runs it as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
 
+pub(crate) mod address_map;
 mod barrier;
 mod block;
 mod builtin;

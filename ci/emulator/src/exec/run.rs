@@ -1,6 +1,7 @@
 //! The interpreter's loop: runs the instructions of one warp.
 
-use super::fault::Fault;
+use super::fault::{Fault, Result};
+use super::file::first_lane;
 use super::launch::Context;
 use super::program::{CopyQueue, Ins, NONE, Op, Scope};
 use super::warp::{Flow, Group, TURN, Turn, Warp};
@@ -11,7 +12,7 @@ const POLL: u64 = 1 << 8;
 
 impl Warp {
     /// Runs until the fuel is used up or all threads wait or have ended.
-    pub(super) fn run(&mut self, cx: &mut Context<'_>, fuel: &mut u64) -> Result<Turn, Fault> {
+    pub(super) fn run(&mut self, cx: &mut Context<'_>, fuel: &mut u64) -> Result<Turn> {
         let program = cx.program;
         let mut polls = 0;
         while let Some((mut group, limit)) = self.pick(cx) {
@@ -43,19 +44,22 @@ impl Warp {
                     }
                     Op::Load(a) => {
                         if mask != 0 {
-                            self.load(cx, a, &ins.s, mask, group.pc)?;
+                            cx.pc = group.pc;
+                            self.load(cx, a, &ins.s, mask)?;
                         }
                         group.pc += 1;
                     }
                     Op::Store(a) => {
                         if mask != 0 {
-                            self.store(cx, a, &ins.s, mask, group.pc)?;
+                            cx.pc = group.pc;
+                            self.store(cx, a, &ins.s, mask)?;
                         }
                         group.pc += 1;
                     }
                     Op::Param(a) => {
                         if mask != 0 {
-                            self.argument(cx, a, &ins.s, mask, group.pc)?;
+                            cx.pc = group.pc;
+                            self.argument(cx, a, &ins.s, mask)?;
                         }
                         group.pc += 1;
                     }
@@ -106,13 +110,8 @@ impl Warp {
         Ok(if self.groups.is_empty() { Turn::Over } else { Turn::Waiting })
     }
 
-    fn special(
-        &mut self,
-        cx: &mut Context<'_>,
-        ins: &Ins,
-        group: &mut Group,
-        mask: u32,
-    ) -> Result<Flow, Fault> {
+    fn special(&mut self, cx: &mut Context<'_>, ins: &Ins, group: &mut Group, mask: u32) -> Result<Flow> {
+        cx.pc = group.pc;
         match ins.op {
             Op::Alu(_) | Op::Load(_) | Op::Store(_) | Op::Param(_) | Op::Branch(_) => {}
             Op::Special(which, wide) => {
@@ -124,24 +123,24 @@ impl Warp {
                     return Ok(self.let_others(group));
                 }
             }
-            Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
+            Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask)?,
             Op::Coordinates(first) => self.coordinates(first, &ins.s, mask),
-            Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
-            Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
-            Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
+            Op::Texture(read) => self.texture(cx, read, &ins.s, mask)?,
+            Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask)?,
+            Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask)?,
             Op::PackFragment(first, wide) => self.pack_fragment(first, wide, &ins.s, mask),
             Op::UnpackFragment(first, wide) => self.unpack_fragment(first, wide, &ins.s, mask),
             Op::Matrix(number) => {
                 return self.matrix(cx, &cx.program.matrices[number as usize], &ins.s, group, mask);
             }
             Op::AskCopy(number) => {
-                self.ask(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
+                self.ask(cx, cx.program.copies[number as usize], &ins.s, mask)?;
             }
             Op::CloseGroup(queue) => self.close_group(queue, mask),
             Op::MakeCopies(CopyQueue::Copies, until) => self.make(cx, until, mask)?,
             Op::MakeCopies(CopyQueue::Bulk, until) => self.wait_for_bulk(cx, until, mask)?,
             Op::AskBulk(number) => {
-                self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask, group.pc)?;
+                self.ask_bulk(cx, cx.program.bulk_copies[number as usize], &ins.s, mask)?;
             }
             Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
             Op::Fence(scope, false) => {
@@ -158,14 +157,13 @@ impl Warp {
                 return Ok(self.let_others(group));
             }
             Op::Trap => {
-                let thread = self.thread(mask.trailing_zeros());
-                return Err(cx.fault(Fault::LAUNCH_FAILURE, "a trap instruction", thread, group.pc));
+                return Err(self.fault(cx, Fault::LAUNCH_FAILURE, "a trap instruction", first_lane(mask)));
             }
             Op::Unsupported(n) => {
-                let thread = self.thread(mask.trailing_zeros());
+                let thread = self.thread(first_lane(mask));
                 let why = cx.program.unsupported.get(n as usize).map_or("", |w| w);
                 let what = format!("an instruction that the emulator cannot run: {why}");
-                return Err(cx.fault(Fault::NOT_SUPPORTED, &what, thread, group.pc));
+                return Err(cx.fault(Fault::NOT_SUPPORTED, &what, thread));
             }
             Op::Table(_) | Op::Call(_) | Op::Return | Op::Exit => {
                 return self.jump(cx, ins, group, mask);
@@ -175,10 +173,10 @@ impl Warp {
             }
             Op::ClusterArrive => return self.cluster_arrive(cx, group, mask),
             Op::ClusterWait => return self.cluster_wait(cx, group, mask),
-            Op::MapAddress(wide) => self.map_address(cx, ins, wide, mask, group.pc)?,
+            Op::MapAddress(wide) => self.map_address(cx, ins, wide, mask)?,
             Op::RankOf(wide) => self.rank_of(cx, ins, wide, mask),
             Op::Alloca(..) | Op::StackSave(..) | Op::StackRestore(..) => {
-                self.stack_top(cx, ins, mask, group.pc)?;
+                self.stack_top(cx, ins, mask)?;
             }
             Op::WarpBarrier
             | Op::Shuffle(..)

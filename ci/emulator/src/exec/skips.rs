@@ -2,34 +2,34 @@
 //! `skipped.rs` says when.
 
 use super::fault::Mistake;
-use super::file::lanes;
+use super::file::{lanes, low};
 use super::launch::Context;
 use super::skipped::{Skip, numbers};
 use super::warp::Warp;
 
 impl Warp {
     /// Notes that threads use memory or come to a barrier, and reports a barrier that they have skipped.
-    pub(super) fn goes_on(&self, cx: &mut Context<'_>, mask: u32, pc: u32) {
-        let barriers = cx.program.behind().at(pc);
+    pub(super) fn goes_on(&self, cx: &mut Context<'_>, mask: u32) {
+        let barriers = cx.program.behind().at(cx.pc);
         if barriers == 0 {
             return;
         }
         let (block, threads) = (cx.block(), cx.launch.threads());
         let Some(arrivals) = cx.races.as_mut().and_then(|races| races.arrivals(block)) else { return };
         let new =
-            self.threads(mask).fold(0, |new, thread| new | arrivals.go_on(barriers, thread, threads, pc));
+            self.threads(mask).fold(0, |new, thread| new | arrivals.go_on(barriers, thread, threads, cx.pc));
         let found: Vec<Skip> =
             numbers(new).filter_map(|number| arrivals.barrier(number).skip(number)).collect();
         found.iter().for_each(|skip| skip.report(cx));
     }
 
     /// Notes that threads arrive at a barrier, if the machine looks for races.
-    pub(super) fn comes_to_barrier(&self, cx: &mut Context<'_>, mask: u32, pc: u32) {
+    pub(super) fn comes_to_barrier(&self, cx: &mut Context<'_>, mask: u32) {
         if cx.races.is_none() {
             return;
         }
-        self.goes_on(cx, mask, pc);
-        let Some(barrier) = cx.program.behind().barriers.iter().position(|at| *at == pc) else { return };
+        self.goes_on(cx, mask);
+        let Some(barrier) = cx.program.behind().barriers.iter().position(|at| *at == cx.pc) else { return };
         let (block, threads) = (cx.block(), cx.launch.threads());
         let Some(arrivals) = cx.races.as_mut().and_then(|races| races.arrivals(block)) else { return };
         if let Some(skip) = arrivals.arrive(barrier, self.threads(mask), threads) {
@@ -40,7 +40,7 @@ impl Warp {
     /// The numbers of the threads of these lanes.
     fn threads(&self, mask: u32) -> impl Iterator<Item = u32> {
         let first = self.first;
-        lanes(mask).map(move |lane| first + u32::try_from(lane).unwrap_or(0))
+        lanes(mask).map(move |lane| first + low(lane as u64))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The end of a thread's stack, where a function allocates while it runs.
 
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::file::{Word, lanes, low};
 use super::launch::Context;
 use super::program::{Ins, Op};
@@ -11,7 +11,7 @@ const FRAMES: u64 = 16;
 
 impl Warp {
     /// `alloca`, `stacksave` and `stackrestore`. Addresses are those of local memory.
-    pub(super) fn stack_top(&mut self, cx: &Context<'_>, ins: &Ins, mask: u32, pc: u32) -> Result<(), Fault> {
+    pub(super) fn stack_top(&mut self, cx: &Context<'_>, ins: &Ins, mask: u32) -> Result {
         let (Op::Alloca(top, wide) | Op::StackSave(top, wide) | Op::StackRestore(top, wide)) = ins.op else {
             return Ok(());
         };
@@ -20,10 +20,7 @@ impl Warp {
             let given = |warp: &Self, slot| {
                 if wide { u64::row(&warp.file, slot)[lane] } else { u32::row(&warp.file, slot)[lane].into() }
             };
-            let fault = |what: String| {
-                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                Err(cx.fault(Fault::STACK, &what, thread, pc))
-            };
+            let fault = |what: String| Err(self.fault(cx, Fault::STACK, &what, lane));
             let bottom = u64::from(self.file.words[0][lane]) + u64::from(frame);
             let now = bottom + u64::from(self.allocated[lane]);
             let (answer, end) = match ins.op {

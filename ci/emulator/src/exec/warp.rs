@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use super::file::{File, LANES, Word, lanes};
+use super::fault::Fault;
+use super::file::{File, LANES, Word, first_lane, lanes, low};
 use super::image::{IMAGE_OPERANDS, ImageOperands};
 use super::launch::{Context, Launch};
 use super::pending::{Asked, Bulk, Later, Products};
@@ -191,8 +192,13 @@ impl Warp {
     }
 
     /// The linear number of a lane's thread in its block.
-    pub(super) fn thread(&self, lane: u32) -> u32 {
-        self.first + lane
+    pub(super) fn thread(&self, lane: usize) -> u32 {
+        self.first + low(lane as u64)
+    }
+
+    /// The error of a lane at the current instruction.
+    pub(super) fn fault(&self, cx: &Context<'_>, code: u32, what: &str, lane: usize) -> Fault {
+        cx.fault(code, what, self.thread(lane))
     }
 
     pub(super) fn stack_bytes(&mut self, lane: usize) -> &mut [u8] {
@@ -306,8 +312,8 @@ impl Warp {
     /// Describes where the threads of this warp wait.
     pub(super) fn describe(&self, cx: &Context<'_>, out: &mut Vec<String>) {
         for g in &self.groups {
-            let from = cx.launch.thread(self.thread(g.mask.trailing_zeros()));
-            let to = cx.launch.thread(self.thread(31 - g.mask.leading_zeros()));
+            let from = cx.launch.thread(self.thread(first_lane(g.mask)));
+            let to = cx.launch.thread(self.thread(31 - g.mask.leading_zeros() as usize));
             let what = match g.wait {
                 Wait::Barrier(id, _) => format!("at barrier {id}"),
                 Wait::Cluster(_) => "at the barrier of their cluster".into(),

@@ -8,7 +8,7 @@
 //! other things once any of them has waited.
 
 use super::bytes::{read8, read32};
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::file::{FULL, LANES, Slots, low};
 use super::launch::Context;
 use super::memory::{BYTES, Verb};
@@ -65,15 +65,8 @@ impl Warp {
     }
 
     /// Requests a product. Its operands are on the table, and its results' marks are left there.
-    pub(super) fn ask_product(
-        &mut self,
-        cx: &mut Context<'_>,
-        warpgroup: Warpgroup,
-        s: &Slots,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        let wrong =
-            |warp: &Self, what: &str| Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, what, warp.thread(0), pc));
+    pub(super) fn ask_product(&mut self, cx: &mut Context<'_>, warpgroup: Warpgroup, s: &Slots) -> Result {
+        let wrong = |warp: &Self, what: &str| Err(warp.fault(cx, Fault::ILLEGAL_INSTRUCTION, what, 0));
         let first = self.first / 128 * 128;
         if self.live != FULL || first + 128 > cx.launch.threads() {
             return wrong(self, "a wgmma by fewer than the four whole warps of a warpgroup");
@@ -106,13 +99,13 @@ impl Warp {
             sums,
             adds,
             first,
-            pc,
+            pc: cx.pc,
         });
         Ok(())
     }
 
     /// Makes the products of all groups but the last so many.
-    pub(super) fn wait_for_products(&mut self, cx: &mut Context<'_>, until: Until) -> Result<(), Fault> {
+    pub(super) fn wait_for_products(&mut self, cx: &mut Context<'_>, until: Until) -> Result {
         let due = self.products.later.due(until);
         if due.is_empty() {
             return Ok(());
@@ -121,7 +114,9 @@ impl Warp {
         let mut results: Vec<(u32, Vec<[u64; LANES]>)> = Vec::new();
         for mut product in due {
             fill(&results, product.sums.iter_mut());
+            let now = std::mem::replace(&mut cx.pc, product.pc);
             let out = self.multiply_group(cx, &product)?;
+            cx.pc = now;
             results.push((product.first, out));
         }
         for row in &mut self.file.words {
@@ -138,21 +133,13 @@ impl Warp {
     }
 
     /// Names a product that was not waited for, if the warp ends.
-    pub(super) fn forgotten_product(&mut self, cx: &Context<'_>) -> Result<(), Fault> {
-        match self.products.later.iter_mut().next() {
-            None => Ok(()),
-            Some(product) => {
-                let what = "a wgmma.mma_async whose group nobody waits for";
-                Err(cx.fault(Fault::LAUNCH_FAILURE, what, self.first, product.pc))
-            }
-        }
+    pub(super) fn forgotten_product(&mut self, cx: &mut Context<'_>) -> Result {
+        let Some(product) = self.products.later.iter_mut().next() else { return Ok(()) };
+        cx.pc = product.pc;
+        Err(self.fault(cx, Fault::LAUNCH_FAILURE, "a wgmma.mma_async whose group nobody waits for", 0))
     }
 
-    fn multiply_group(
-        &mut self,
-        cx: &mut Context<'_>,
-        product: &Product,
-    ) -> Result<Vec<[u64; LANES]>, Fault> {
+    fn multiply_group(&mut self, cx: &mut Context<'_>, product: &Product) -> Result<Vec<[u64; LANES]>> {
         let Warpgroup { n, left, .. } = product.warpgroup;
         let depth = DEPTH * 8 / product.warpgroup.numbers[0].bits() as usize;
         let taken = self.matrices(cx, product, depth)?;
@@ -188,32 +175,31 @@ impl Warp {
     }
 
     /// Finds the matrices of a product, which the first warp reads. Returns their position.
-    fn matrices(&mut self, cx: &mut Context<'_>, product: &Product, depth: usize) -> Result<usize, Fault> {
-        let (warpgroup, pc) = (self.first / 128, product.pc);
+    fn matrices(&mut self, cx: &mut Context<'_>, product: &Product, depth: usize) -> Result<usize> {
+        let warpgroup = self.first / 128;
         let known =
             cx.matrices.iter().position(|it| (it.warpgroup, it.number) == (warpgroup, product.number));
         if let Some(at) = known {
             let found = &cx.matrices[at];
-            let what = if found.pc != pc {
+            let what = if found.pc != cx.pc {
                 "the warps of a warpgroup are at different wgmma.mma_async"
             } else if found.places != product.places {
                 "the warps of a warpgroup give different descriptors of a matrix"
             } else {
                 return Ok(at);
             };
-            return Err(cx.fault(Fault::ILLEGAL_INSTRUCTION, what, self.first, pc));
+            return Err(self.fault(cx, Fault::ILLEGAL_INSTRUCTION, what, 0));
         }
         let Warpgroup { n, numbers, orders, .. } = product.warpgroup;
         let left = match product.places[0] {
-            Some(place) => self.matrix_of(cx, place, (ROWS, depth), numbers[0], orders[0], pc)?,
+            Some(place) => self.matrix_of(cx, place, (ROWS, depth), numbers[0], orders[0])?,
             None => Vec::new(),
         };
-        let right =
-            self.matrix_of(cx, product.places[1].unwrap_or(0), (n, depth), numbers[1], orders[1], pc)?;
+        let right = self.matrix_of(cx, product.places[1].unwrap_or(0), (n, depth), numbers[1], orders[1])?;
         // By columns, so that a row of the product is made at once.
         let right = (0..depth * n).map(|at| right[at % n * depth + at / n]).collect();
         let (number, places) = (product.number, product.places);
-        cx.matrices.push(Matrices { warpgroup, number, pc, places, left, right, remaining: 4 });
+        cx.matrices.push(Matrices { warpgroup, number, pc: cx.pc, places, left, right, remaining: 4 });
         Ok(cx.matrices.len() - 1)
     }
 
@@ -225,8 +211,7 @@ impl Warp {
         (rows, depth): (usize, usize),
         number: Number,
         order: Order,
-        pc: u32,
-    ) -> Result<Vec<f64>, Fault> {
+    ) -> Result<Vec<f64>> {
         let field = |from: u32| (descriptor >> from & 0x3FFF) << 4;
         let (start, leading, stride) = (field(0), field(16), field(32));
         let (base, mode) = (descriptor >> 49 & 7, descriptor >> 62);
@@ -255,7 +240,7 @@ impl Warp {
                 };
                 let address = swizzled(start + along, swizzle, base);
                 let access = Access { space: Space::Shared, proxy: true, ..BYTES };
-                let at = self.reach_span(cx, access, address, (PIECE, PIECE), 0, pc, Verb::Read)?;
+                let at = self.reach_span(cx, access, address, (PIECE, PIECE), 0, Verb::Read)?;
                 for element in 0..per_piece {
                     let at = at.wrapping_add(element * size);
                     let bits = match size {

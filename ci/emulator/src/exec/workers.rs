@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::block::{Block, Left, Runner};
 use super::cluster::Cluster;
 use super::env::{Env, Region};
-use super::fault::{Fault, Refused};
+use super::fault::{Fault, Refused, Result};
 use super::image::{Image, Texture};
 use super::launch::{Cached, Launch};
 
@@ -41,7 +41,7 @@ impl Blocks {
     }
 
     /// Runs blocks on all processors, each for a bounded number of instructions.
-    pub(super) fn run(&mut self, launch: &Launch, env: &mut dyn Env, budget: u64) -> Result<(), Fault> {
+    pub(super) fn run(&mut self, launch: &Launch, env: &mut dyn Env, budget: u64) -> Result {
         let left = self.started.len() as u64 + (self.count - self.next);
         let threads = u64::try_from(env.processors()).unwrap_or(1).min(left);
         let (blocks, env) = (Mutex::new(self), Mutex::new(env));
@@ -71,7 +71,7 @@ impl Blocks {
     }
 
     /// Puts a block back after it has run.
-    fn put(&mut self, block: Block, cluster: Cluster, state: Result<Left, Fault>) {
+    fn put(&mut self, block: Block, cluster: Cluster, state: Result<Left>) {
         match state {
             Ok(Left::Over) => self.spare.push(block),
             Ok(Left::Ready | Left::Waiting) => self.started.push_back((block, cluster)),

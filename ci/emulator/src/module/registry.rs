@@ -21,6 +21,7 @@ use crate::ptx::{Module, Statement, parse};
 use crate::sys::{
     cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
     cudaErrorInvalidResourceHandle, cudaErrorInvalidSymbol, cudaErrorNoKernelImageForDevice,
+    cudaErrorSymbolNotFound,
 };
 
 /// The syntax tree of a module, and why there is no PTX in some of its fatbinaries.
@@ -226,7 +227,7 @@ impl Registry {
         }
         let missing = || match &it.parsed {
             Some(Ok((_, Some(e)))) => complain(&format_args!("{name}: {e}"), code_of(e)),
-            _ => cudaErrorInvalidDeviceFunction,
+            _ => complain(&format_args!("the module has no kernel {name}"), cudaErrorSymbolNotFound),
         };
         let mut program = lower(&parsed, name, &instance.addresses).ok_or_else(missing)?;
         program.module = module;

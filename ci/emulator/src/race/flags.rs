@@ -2,25 +2,31 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::exec::address_map::AddressMap;
 use crate::exec::program::Scope;
 use crate::stream::OperationId;
 
+/// Who has released something: an operation, its device, and whether for the whole system.
+type Setter = (OperationId, usize, bool);
+
 /// What was last released at an address.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Flag {
     /// How often something was.
-    count: u64,
-    /// The operations, their devices, and whether they have released for the whole system.
-    by: Vec<(OperationId, usize, bool)>,
+    count: u32,
+    /// Which of the sets has released it.
+    by: u32,
 }
 
 /// The flags of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
-    all: HashMap<usize, Flag>,
+    all: AddressMap<Flag>,
+    /// Those who have released something at an address together.
+    sets: Vec<Vec<Setter>>,
     setters: BTreeSet<OperationId>,
     /// What an operation has found at an address: the count, and the value in memory of the host.
-    found: HashMap<(OperationId, usize), (u64, Option<u64>)>,
+    found: HashMap<(OperationId, usize), (u32, Option<u64>)>,
 }
 
 impl Flags {
@@ -37,17 +43,38 @@ impl Flags {
         atomic: bool,
         releases: Option<Scope>,
     ) {
+        let by = |flag: &Flag| self.sets.get(flag.by as usize).map_or(&[][..], |set| set);
         let Some(scope) = releases else {
-            if !atomic && let Some(flag) = self.all.get_mut(&at) {
-                flag.by.retain(|it| it.0 == id);
+            if !atomic && let Some(flag) = self.all.get(at) {
+                let own = by(flag).iter().filter(|it| it.0 == id).copied().collect();
+                flag.by = Self::number(&mut self.sets, own);
             }
             return;
         };
-        let flag = self.all.entry(at).or_default();
-        flag.by.retain(|it| atomic && it.0 != id);
-        flag.by.push((id, device, scope == Scope::System));
-        flag.count += 1;
-        self.setters.insert(id);
+        let flag = self.all.entry(at).get_or_insert_with(|| Flag { count: 0, by: u32::MAX });
+        let new = (id, device, scope == Scope::System);
+        flag.count = flag.count.wrapping_add(1).max(1);
+        if *by(flag) != [new] {
+            let mut set: Vec<_> = by(flag).iter().filter(|it| atomic && it.0 != id).copied().collect();
+            set.push(new);
+            flag.by = Self::number(&mut self.sets, set);
+            self.setters.insert(id);
+        }
+    }
+
+    /// The number of a set.
+    fn number(sets: &mut Vec<Vec<Setter>>, set: Vec<Setter>) -> u32 {
+        let at = sets.iter().rposition(|it| *it == set).unwrap_or_else(|| {
+            sets.push(set);
+            sets.len() - 1
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    /// The value at an address: how often something was released, and by whom.
+    fn at(&mut self, at: usize) -> Option<(u32, &[Setter])> {
+        let flag = self.all.get(at)?;
+        Some((flag.count, self.sets.get(flag.by as usize).map_or(&[][..], |set| set)))
     }
 
     /// Whether an operation finds something there that is new to it: by another one, or by the host, who may
@@ -58,15 +85,15 @@ impl Flags {
         (id, device): (OperationId, usize),
         value: Option<u64>,
     ) -> bool {
-        let reaches = |it: &&(OperationId, usize, bool)| it.0 != id && (it.2 || it.1 == device);
-        let flag = self.all.get(&at).filter(|flag| flag.by.iter().any(|it| reaches(&it)));
-        let count = flag.map_or(0, |flag| flag.count);
+        let reaches = |it: &&Setter| it.0 != id && (it.2 || it.1 == device);
+        let flag = self.at(at).filter(|(_, by)| by.iter().any(|it| reaches(&it)));
+        let count = flag.map_or(0, |(count, _)| count);
         (count > 0 || value.is_some()) && self.found.insert((id, at), (count, value)) != Some((count, value))
     }
 
     /// The operations that have released something there for a device, or for the host.
-    pub(crate) fn set_by(&self, at: usize, device: Option<usize>) -> Vec<OperationId> {
-        let by = self.all.get(&at).map_or(&[][..], |flag| &flag.by);
+    pub(crate) fn set_by(&mut self, at: usize, device: Option<usize>) -> Vec<OperationId> {
+        let by = self.at(at).map_or(&[][..], |(_, by)| by);
         by.iter().filter(|it| it.2 || Some(it.1) == device).map(|it| it.0).collect()
     }
 

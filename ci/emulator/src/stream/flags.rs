@@ -56,7 +56,7 @@ impl DeviceEnv<'_> {
 
     /// Has the kernel's next accesses come after those of whoever has set a flag.
     pub(super) fn acquire(&mut self, at: usize, program: &Arc<Program>) {
-        let Some(races) = &self.queue.races else { return };
+        let Some(races) = &mut self.queue.races else { return };
         let mut before = Vec::new();
         for id in races.flags.set_by(at, Some(self.device)) {
             if id != self.id {
@@ -95,7 +95,7 @@ impl Queue {
 
     /// Notes that the host has read an address. If it is a flag, the host comes after whoever has set it.
     pub(crate) fn host_reads_flag(&mut self, allocations: &Allocations, address: u64) {
-        let Some(races) = &self.races else { return };
+        let Some(races) = &mut self.races else { return };
         let Some(it) = allocations.at(address) else { return };
         let at = it.host.addr() + usize::try_from(address - it.start).unwrap_or(0);
         let set_by = races.flags.set_by(at, None);

@@ -114,7 +114,7 @@ fn every_case_of_the_programs_is_run() {
 everywhere! {
     event_order event_snapshot staged_source pinned_source legacy_order per_thread done_by_itself polling
     destroyed_stream host_functions two_devices sticky_error fork_child elapsed waiting threads shapes
-    capture fork_join into rules built launches user_objects early_forms early_after early_streams early_batch
+    registered_names capture fork_join into rules built launches user_objects early_forms early_after early_streams early_batch
     ordered_batch pool_stream pool_events pool_legacy pool_waits
 }
 

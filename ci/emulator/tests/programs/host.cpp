@@ -6,10 +6,20 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <thread>
 #include <vector>
+
+extern "C" {
+void **__cudaRegisterFatBinary(void *wrapper);
+void __cudaRegisterFatBinaryEnd(void **handle);
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
+                            void *thread, void *block, void *block_dim, void *grid_dim, int *warp);
+void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t size,
+                       int constant, int global);
+}
 
 namespace {
 
@@ -522,7 +532,63 @@ void outcomes() {
     std::printf("%s\n", line.c_str());
 }
 
+// Registers a kernel and a variable of a module of one text of PTX, as constructors of nvcc do.
+struct Registered {
+    static constexpr char text[] =
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .align 4 .u32 v = 7;\n"
+        ".visible .entry k(.param .u64 p) {\n.reg .b32 %r<2>; .reg .b64 %d<3>;\nld.param.u64 %d1, [p];\n"
+        "cvta.to.global.u64 %d2, %d1;\nld.global.u32 %r1, [v];\nst.global.u32 [%d2], %r1;\nret;\n}\n";
+    struct alignas(16) {
+        unsigned magic = 0xBA55ED50;
+        unsigned short version = 1, header = 16;
+        unsigned long long follow = sizeof(entry);
+        struct {
+            unsigned short kind = 1, version = 0x0101;
+            unsigned header = 64;
+            unsigned long long bytes = sizeof(code);
+            unsigned unused[3] = {}, architecture = 70, more[8] = {};
+            char code[(sizeof(text) + 7) / 8 * 8] = {};
+        } entry;
+    } fatbinary;
+    struct {
+        int magic = 0x466243b1, version = 1;
+        const void *data = nullptr;
+        void *unused = nullptr;
+    } wrapper;
+    char kernel = 0, variable = 0;
+
+    Registered(const char *kernel_device, const char *kernel_name, const char *device, const char *name) {
+        std::memcpy(fatbinary.entry.code, text, sizeof(text));
+        wrapper.data = &fatbinary;
+        void **handle = __cudaRegisterFatBinary(&wrapper);
+        __cudaRegisterFunction(handle, &kernel, const_cast<char *>(kernel_device), kernel_name, -1, nullptr,
+                               nullptr, nullptr, nullptr, nullptr);
+        __cudaRegisterVar(handle, &variable, const_cast<char *>(device), name, 0, 4, 0, 0);
+        __cudaRegisterFatBinaryEnd(handle);
+    }
+    cudaError_t launch(unsigned char *to) {
+        void *arguments[] = {&to};
+        return cudaLaunchKernel(&kernel, dim3(1), dim3(1), arguments, 0, nullptr);
+    }
+};
+
+// The first name of a kernel and the second one of a variable are those in the module. (Asked of an H200.)
+void registered_names() {
+    auto *memory = device(4);
+    void *at = nullptr;
+    const char *name = nullptr;
+    Registered usual("k", "shown", "not there", "v"), wrong("not there", "k", "v", "not there");
+    OK(usual.launch(memory));
+    EXPECT(byte_at(memory) == 7);
+    OK(cudaFuncGetName(&name, &usual.kernel));
+    EXPECT(std::strcmp(name, "shown") == 0);
+    OK(cudaGetSymbolAddress(&at, &usual.variable));
+    CODE(cudaErrorSymbolNotFound, wrong.launch(memory));
+    CODE(cudaErrorSymbolNotFound, cudaGetSymbolAddress(&at, &wrong.variable));
+}
+
 const std::map<std::string, void (*)()> cases = {
+    {"registered_names", registered_names},
     {"late_copy", late_copy},
     {"late_order", late_order},
     {"event_order", event_order},

@@ -14,6 +14,11 @@ const COMPUTES: &str = "\
     vshl vshr vsub vabsdiff4 vadd4 vavrg4 vmax4 vmin4 vset4 vsub4 vabsdiff2 vadd2 vavrg2 vmax2 vmin2 \
     vset2 vsub2 wmma xor";
 
+/// Words of barriers in the block's own shared memory.
+const BARRIERS: &str = "\
+    init inval arrive arrive_drop test_wait try_wait noComplete parity acquire release relaxed cta shared \
+    shared::cta b64";
+
 /// Returns the bits of a floating-point type, and those of its least positive normal number and of infinity.
 fn float(ty: &str) -> Option<(u8, i128, i128)> {
     match ty {
@@ -100,6 +105,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.memory(op, Space::Shared, (base, *offset), 16, Vec::new(), Loaded::Strong)?;
                 self.unknown(results, Origin::Memory, &[]);
                 Ok(())
+            }
+            ("mbarrier", _)
+                if it.words[1..].iter().all(|word| BARRIERS.split(' ').any(|own| own == *word)) =>
+            {
+                self.barrier(it)
             }
             ("wmma", _) if has("load") || has("store") => self.matrix(it),
             ("bar" | "barrier", [result, ..]) if has("red") => {
@@ -235,6 +245,23 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.push(Step { bits, to: vec![to], from, ..Step::new(Op::And) });
                 Ok(())
             }
+            // The lower bits of one number, and above them those of another one.
+            ("bfi", [to, a, b, Source::Number(start), Source::Number(length)])
+                if bits_of(last).is_some_and(|bits| *start > 0 && start + length == i128::from(bits)) =>
+            {
+                let (to, bits) = (self.result(to)?, bits_of(last).unwrap_or(32));
+                if self.bits(to) != bits {
+                    return unknown_form();
+                }
+                let (upper, lower) = (self.temporary(bits), self.temporary(bits));
+                let from = vec![self.value(a, bits, false)?, number(*start, 32)?];
+                self.push(Step { bits, to: vec![upper], from, ..Step::new(Op::Shl) });
+                let from = vec![self.value(b, bits, false)?, number((1 << start) - 1, bits)?];
+                self.push(Step { bits, to: vec![lower], from, ..Step::new(Op::And) });
+                let from = vec![Operand::Register(upper), Operand::Register(lower)];
+                self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Add) });
+                Ok(())
+            }
             // The bits without the sign. Of a NaN, the result is another NaN: its bits must not matter.
             ("abs", [Source::Name(name), from]) if float(last).is_some() && self.is_only_a_float(name) => {
                 let (bits, ..) = float(last).unwrap_or((32, 0, 0));
@@ -243,9 +270,28 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.push(Step { bits, to: vec![to], from, flag: true, ..Step::new(Op::And) });
                 Ok(())
             }
-            ("popc" | "clz", [to, from]) => {
-                let to = self.result(to)?;
-                self.within(to, 0, 64, Origin::Computed, std::slice::from_ref(from));
+            ("popc" | "clz" | "brev" | "bfind", [to, from])
+                if matches!(last, "b32" | "b64" | "u32" | "u64") =>
+            {
+                let (to, bits) = (self.result(to)?, bits_of(last).unwrap_or(32));
+                if self.bits(to) != if name == "brev" { bits } else { 32 } {
+                    return unknown_form();
+                }
+                let op = match name {
+                    "popc" => Op::Popc,
+                    "brev" => Op::Brev,
+                    _ => Op::Clz,
+                };
+                let from = vec![self.value(from, bits, false)?];
+                // The place of the highest bit: of zero, -1.
+                let is_place = name == "bfind" && !has("shiftamt");
+                let into = if is_place { self.temporary(32) } else { to };
+                let flag = name == "bfind" && !is_place;
+                self.push(Step { bits, to: vec![into], from, flag, ..Step::new(op) });
+                if is_place {
+                    let from = vec![Operand::Number(i64::from(bits) - 1), Operand::Register(into)];
+                    self.push(Step { bits: 32, to: vec![to], from, ..Step::new(Op::Sub) });
+                }
                 Ok(())
             }
             ("vote" | "match" | "activemask" | "shfl" | "redux" | "elect", [to, ..]) => {

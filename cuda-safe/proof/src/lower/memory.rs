@@ -204,6 +204,25 @@ impl<'m, 'a> Lowering<'m, 'a> {
         Ok(register)
     }
 
+    /// Lowers an operation on a barrier in shared memory: an atomic one on its eight bytes.
+    pub(super) fn barrier(&mut self, it: &'m Instruction<'a>) -> Refused {
+        let form = || format!("the instruction {}", it.words.join("."));
+        let is_shared = it.words.iter().any(|word| matches!(*word, "shared" | "shared::cta"));
+        let at = usize::from(!it.words.iter().any(|word| matches!(*word, "init" | "inval")));
+        let Some(Source::Address(base, offset)) = it.operands.get(at).filter(|_| is_shared) else {
+            return Err(form());
+        };
+        self.memory(Op::Atomic, Space::Shared, (base, *offset), 8, Vec::new(), Loaded::Strong)?;
+        if let Some(step) = self.kernel.steps.last_mut() {
+            step.bits = 64;
+        }
+        if at == 1 {
+            let results = self.results(&it.operands[0])?;
+            self.unknown(results, Origin::Shuffle, &[]);
+        }
+        Ok(())
+    }
+
     /// Lowers `wmma.load` and `wmma.store`: rows of a matrix at a stride.
     pub(super) fn matrix(&mut self, it: &'m Instruction<'a>) -> Refused {
         let form = || format!("the instruction {}", it.words.join("."));
@@ -233,6 +252,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
             return Err(form());
         };
         let row = columns.checked_mul(element).ok_or_else(form)?;
+        // A row begins at a multiple of what a thread has of the matrix.
+        let parts = self.results(&it.operands[usize::from(is_store)])?;
+        let align: u32 = parts.iter().map(|it| u32::from(self.bits(*it)) / 8).sum();
+        if !matches!(align, 4 | 8 | 16 | 32) {
+            return Err(form());
+        }
         self.memory(
             if is_store { Op::Store } else { Op::Load },
             space_of(&it.words).unwrap_or(Space::Generic),
@@ -247,6 +272,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             step.from.insert(1, stride);
             step.from.push(Operand::Number(i64::from(rows)));
             step.from.push(Operand::Number(i64::from(element)));
+            step.from.push(Operand::Number(i64::from(align)));
             (step.op, step.flag) = (Op::Matrix, is_store);
             self.kernel.steps.push(step);
         }

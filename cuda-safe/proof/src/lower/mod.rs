@@ -615,6 +615,8 @@ fn special(name: &str) -> Option<Option<Special>> {
     Some(match (whole, at) {
         ("%laneid", None) => Some(Special::LANE),
         ("%dynamic_smem_size", None) => Some(Special::DYNAMIC_BYTES),
+        ("%envreg1", None) => Some(Special::WORKSPACE[0]),
+        ("%envreg2", None) => Some(Special::WORKSPACE[1]),
         ("%warpid" | "%nwarpid" | "%smid" | "%nsmid" | "%gridid" | "%clusterid" | "%nclusterid", _)
         | ("%cluster_ctarank" | "%cluster_nctarank" | "%is_explicit_cluster" | "%clock" | "%clock_hi", _)
         | ("%clock64" | "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi" | "%total_smem_size", _)

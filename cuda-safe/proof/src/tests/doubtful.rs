@@ -84,9 +84,14 @@ mad.lo.s32 %r1, %r3, %r4, %r5;
 
 /// Says what is proven: the end of the bytes of x and y, or the refusal.
 fn proven(body: &str) -> Result<[i64; 2], String> {
+    proven_as(body, "256")
+}
+
+/// Does the same with bytes of shared memory, and the word for a cooperative launch.
+pub(super) fn proven_as(body: &str, shared: &str) -> Result<[i64; 2], String> {
     let text = format!("{START}{body}\nret;\n}}\n");
     let kernels = kernels(&text).unwrap_or_else(|error| panic!("{error}: {body}"));
-    let (spec, _) = Spec::parse("k | 4 | 64 | p,p,100 | , | 256", &kernels).expect("a launch");
+    let (spec, _) = Spec::parse(&format!("k | 4 | 64 | p,p,100 | , | {shared}"), &kernels).expect("a launch");
     match spec.with(|launch| prove(&kernels[0], launch)) {
         Verdict::Refused(refusal) => Err(refusal.to_string()),
         Verdict::Proven(proof) => {
@@ -389,6 +394,24 @@ fn loops_over_a_bound_that_only_threads_know_are_exact() {
              @%p1 bra $l; add.s32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r1; @%p2 bra $o;",
         "",
     );
+}
+
+#[test]
+fn an_access_beyond_all_memory_counts_even_if_its_pass_is_forgotten() {
+    // The access is the last step of a round, and the round falls through to the loop's header: nothing looks
+    // at it before the pass is forgotten.
+    let of = |access: &str| {
+        let header = "ld.volatile.global.u32 %r6, [%rd2]; setp.ne.u32 %p1, %r6, 0;";
+        format!("bra $h; $l: {access} $h: {header} @%p1 bra $l;")
+    };
+    // A round that may be the last: the try to go through the rounds one by one ends.
+    refused(&of("st.global.u32 [%rd1+-4], 0;"), "");
+    refused(&of("st.shared.u32 [own+400], 0;"), "own");
+    // A loop inside of another one: the outer one forgets the accesses of its passes.
+    let inner = of("st.global.u32 [%rd1+-4], 0;");
+    refused(&format!("$o: {inner} setp.ne.u32 %p2, %r6, 7; @%p2 bra $o;"), "");
+    // What comes before and after it in the kernel does not help.
+    refused(&format!("ld.global.u32 %r7, [%rd2]; {inner} st.global.u32 [%rd1], %r7;"), "");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Tests that look inside: the arithmetic against direct evaluation, and proofs against threads that run.
 
 mod arithmetic;
+mod barriers;
 mod doubtful;
 mod fooled;
 mod oracle;
 mod runs;
+mod searches;
 #[path = "../../tests/kernels/spec.rs"]
 mod spec;

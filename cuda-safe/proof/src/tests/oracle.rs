@@ -57,6 +57,8 @@ pub(crate) const PARAM: u64 = 0x1000;
 pub(crate) const WINDOW: u64 = 1 << 40;
 pub(crate) const VARIABLES: u64 = 1 << 42;
 pub(crate) const CONSTANTS: u64 = 1 << 43;
+/// The workspace of the grid's barrier. Its halves differ.
+pub(crate) const WORKSPACE: u64 = (1 << 45) + 0xffff_ff00;
 
 pub(crate) struct Machine<'m, 'a> {
     pub(crate) module: &'m Module<'a>,
@@ -148,6 +150,7 @@ impl<'m, 'a> Machine<'m, 'a> {
             slots.insert(variable.name.to_owned(), bytes.clone());
             self.place(variable.name, "param", Some(bytes.len() as u64), 16);
         }
+        self.objects.insert("the grid's barrier".to_owned(), (WORKSPACE + 4, 4));
         self.call(kernel, &mut slots, 0)
     }
 
@@ -276,6 +279,8 @@ impl<'m, 'a> Machine<'m, 'a> {
                         u64::from((self.tid[2] * y + self.tid[1]) * x + self.tid[0]) % 32
                     }
                     _ if *name == "WARP_SZ" => 32,
+                    _ if *name == "%envreg1" => WORKSPACE >> 32,
+                    _ if *name == "%envreg2" => WORKSPACE & mask(32),
                     _ if name.starts_with('%') => self.random.tricky(&self.near),
                     _ => match self.objects.get(*name) {
                         Some((at, _)) => *at,
@@ -514,7 +519,7 @@ impl<'m, 'a> Machine<'m, 'a> {
     ) -> Result<Option<u64>, End> {
         let (name, o) = (it.words[0], &it.operands[..]);
         let known = "mov add sub mul mad mul24 mad24 neg not abs min max and or xor shl shr div rem cvt selp \
-            bfe popc clz";
+            bfe bfi popc clz brev bfind";
         let odd = ["sat", "cc", "relu", "hi"].iter().any(|word| it.words.contains(word)) && name != "mul";
         if !known.split(' ').any(|word| word == name)
             || odd
@@ -659,6 +664,19 @@ impl<'m, 'a> Machine<'m, 'a> {
             }
             "popc" => u64::from(a.count_ones()),
             "clz" => u64::from(a.leading_zeros()) - (64 - u64::from(bits)),
+            "brev" => a.reverse_bits() >> (64 - bits),
+            "bfind" if !is_signed && a == 0 => 0xffff_ffff,
+            "bfind" if !is_signed => {
+                let place = 63 - u64::from(a.leading_zeros());
+                if it.words.contains(&"shiftamt") { u64::from(bits) - 1 - place } else { place }
+            }
+            "bfi" => {
+                let (start, length) =
+                    (self.value(frame, &o[3], 32)? & 0xff, self.value(frame, &o[4], 32)? & 0xff);
+                let part = mask(u32::try_from(length.min(64)).unwrap());
+                let place = |it: u64| if start >= 64 { 0 } else { it << start };
+                b & !place(part) | place(a & part)
+            }
             "bfe" if !is_signed => {
                 let (start, length) = (b & 0xff, self.value(frame, &o[3], 32)? & 0xff);
                 let part = if start >= 64 { 0 } else { a >> start };

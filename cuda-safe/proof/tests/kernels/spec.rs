@@ -1,5 +1,6 @@
 //! Lists of launches: a line has the kernel, grid, block, arguments, bytes behind each pointer, and the bytes
-//! of dynamic shared memory, between bars. A pointer is `p`, a structure `{offset:bytes=value;...}`.
+//! of dynamic shared memory, between bars, with `cooperative` behind them. A pointer is `p`, a structure
+//! `{offset:bytes=value;...}`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a list with a wrong line ends the program")]
 
@@ -15,6 +16,8 @@ pub(crate) struct Spec {
     /// Bytes behind each pointer, in order. `None` if the list does not say.
     pub(crate) extents: Vec<Option<u64>>,
     pub(crate) shared: u32,
+    /// Whether the launch is cooperative: the word behind the bytes of shared memory.
+    pub(crate) is_cooperative: bool,
 }
 
 fn dimensions(text: &str) -> [u32; 3] {
@@ -74,13 +77,21 @@ impl Spec {
         }
         let extents =
             rest.first().map_or(Vec::new(), |it| it.split(',').map(|it| it.trim().parse().ok()).collect());
-        let shared = rest
-            .get(1)
-            .filter(|it| !it.is_empty())
-            .map_or(0, |it| it.parse().expect("bytes of shared memory"));
+        let shared = rest.get(1).copied().unwrap_or_default();
+        let cooperative = shared.strip_suffix("cooperative");
+        let (shared, is_cooperative) = (cooperative.unwrap_or(shared).trim(), cooperative.is_some());
+        let shared = if shared.is_empty() { 0 } else { shared.parse().expect("bytes of shared memory") };
         let (grid, block) = (dimensions(grid), dimensions(block));
         Some((
-            Self { kernel: kernel.name().to_owned(), grid, block, arguments: list, extents, shared },
+            Self {
+                kernel: kernel.name().to_owned(),
+                grid,
+                block,
+                arguments: list,
+                extents,
+                shared,
+                is_cooperative,
+            },
             index,
         ))
     }
@@ -92,7 +103,7 @@ impl Spec {
             grid: self.grid,
             block: self.block,
             cluster: [1, 1, 1],
-            is_cooperative: false,
+            is_cooperative: self.is_cooperative,
             shared: self.shared,
             arguments: &arguments,
         })

@@ -67,13 +67,18 @@ impl CopyAttributes {
     }
 
     /// Returns the attributes of one copy of `bytes` bytes.
-    pub(in crate::copy) fn of_copy(self, bytes: usize, order: ReadOrder) -> Attributes {
+    pub(in crate::copy) fn of_copy(self, bytes: usize, order: ReadOrder) -> SingleAttributes {
         let overlap = match self.overlap {
             Overlap::Never => false,
             Overlap::Small => bytes <= SMALL,
             Overlap::Always => true,
         };
-        Attributes { order, overlap, source_hint: self.source_hint, destination_hint: self.destination_hint }
+        SingleAttributes {
+            order,
+            overlap,
+            source_hint: self.source_hint,
+            destination_hint: self.destination_hint,
+        }
     }
 }
 
@@ -106,7 +111,7 @@ pub(in crate::copy) enum ReadOrder {
 
 /// The attributes of one copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::copy) struct Attributes {
+pub(in crate::copy) struct SingleAttributes {
     pub(in crate::copy) order: ReadOrder,
     overlap: bool,
     source_hint: Option<MemoryLocation>,
@@ -114,7 +119,7 @@ pub(in crate::copy) struct Attributes {
 }
 
 #[cfg(cudart_12_8)]
-impl Attributes {
+impl SingleAttributes {
     /// Returns C's attributes for copies of one row.
     pub(in crate::copy) fn to_raw(self) -> sys::cudaMemcpyAttributes {
         sys::cudaMemcpyAttributes {

@@ -18,7 +18,7 @@ use std::panic::Location;
 
 use cuda_hazard::Operation;
 
-use super::attributes::{Attributes, CopyAttributes, ReadOrder};
+use super::attributes::{CopyAttributes, ReadOrder, SingleAttributes};
 use crate::copy::checked::{CheckedCopy, CopyDirection};
 use crate::copy::operand::Operand;
 use crate::copy::overlap::{self, Area};
@@ -182,14 +182,14 @@ pub(super) enum Single<'b> {
     /// direction.
     Linear { to: *mut c_void, from: *const c_void, bytes: usize, order: ReadOrder, settles: bool },
     /// Rows, in layers.
-    Rows(&'b Entry<'b>),
+    Rows(&'b RowCopy<'b>),
 }
 
 /// A copy of rows in layers, with its attributes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct RowCopy<'a> {
     pub(super) copy: CheckedCopy<'a>,
-    pub(super) attributes: Attributes,
+    pub(super) attributes: SingleAttributes,
 }
 
 impl Single<'_> {
@@ -204,7 +204,7 @@ impl Single<'_> {
     /// Makes the copy on a stream, or by the blocking call without one.
     pub(super) fn copy(&self, stream: Option<sys::cudaStream_t>) -> Result<()> {
         match (*self, stream) {
-            (Self::Rows(Entry { copy, .. }), _) => {
+            (Self::Rows(RowCopy { copy, .. }), _) => {
                 // SAFETY: both operands are memory of the shape. They outlive the copy or, for a
                 // blocking call, are borrowed longer. The stream is live.
                 Error::check(copy.name(stream.is_some()), unsafe { copy.call(stream) })
@@ -233,7 +233,7 @@ impl Single<'_> {
         }
         let (before, after) = match self {
             Self::Linear { settles, .. } => (*settles, *settles),
-            Self::Rows(Entry { copy, .. }) => {
+            Self::Rows(RowCopy { copy, .. }) => {
                 let settles = copy.settles();
                 (settles || copy.direction == CopyDirection::HostToHost, settles)
             }
@@ -251,14 +251,14 @@ impl Single<'_> {
 /// The direction of a copy, as relevant for batches: host-to-device and device-to-host copies alternate
 /// on the device's engines, and a change of direction costs more than a small copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Transfer {
+pub(super) enum BatchDirection {
     HostToDevice,
     DeviceToHost,
     /// Within a device, between devices, from or to managed memory, or within host memory.
     Other,
 }
 
-impl Transfer {
+impl BatchDirection {
     #[inline]
     pub(super) fn from_direction(direction: CopyDirection) -> Self {
         match direction {
@@ -269,19 +269,21 @@ impl Transfer {
     }
 }
 
-/// One value for each [`Transfer`].
+/// One value for each [`BatchDirection`].
 #[derive(Debug, Default)]
 pub(super) struct ByTransfer<T>([T; 3]);
 
 impl<T> ByTransfer<T> {
     #[inline]
-    pub(super) fn get_mut(&mut self, transfer: Transfer) -> &mut T {
+    pub(super) fn get_mut(&mut self, transfer: BatchDirection) -> &mut T {
         &mut self.0[transfer as usize]
     }
 
     #[inline]
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Transfer, &T)> + Clone {
-        [Transfer::HostToDevice, Transfer::DeviceToHost, Transfer::Other].into_iter().zip(&self.0)
+    pub(super) fn iter(&self) -> impl Iterator<Item = (BatchDirection, &T)> + Clone {
+        [BatchDirection::HostToDevice, BatchDirection::DeviceToHost, BatchDirection::Other]
+            .into_iter()
+            .zip(&self.0)
     }
 }
 
@@ -297,7 +299,7 @@ pub(super) trait Lists<'a>: Copies + Default {
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone;
 
     /// Adds a copy. If `capacity` is not 0, first reserves capacity for that many copies.
-    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, capacity: usize);
+    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: SingleAttributes, capacity: usize);
 }
 
 /// Copies that are passed to the runtime together, or one copy by a call that is refused under the same

@@ -13,21 +13,19 @@
 #![cfg_attr(cudart_12_8, expect(unsafe_code, reason = "hands the operands' pointers to the runtime"))]
 
 use std::ffi::c_void;
-#[cfg(cudart_12_8)]
-use std::ops::Range;
 
-use super::attributes::{Attributes, ReadOrder};
-#[cfg(cudart_12_8)]
-use super::copies::Scratch;
-use super::copies::{ByTransfer, Copies, Lists, Single, Transfer};
+use super::attributes::{ReadOrder, SingleAttributes};
+use super::copies::{BatchDirection, ByTransfer, Copies, Lists, Single};
 use crate::copy::checked::{CheckedCopy, CopyDirection};
 use crate::copy::overlap::Area;
 #[cfg(cudart_12_8)]
-use crate::error::{Error, Result};
-#[cfg(cudart_12_8)]
-use crate::stream::StreamRef;
-#[cfg(cudart_12_8)]
-use crate::sys;
+use {
+    super::copies::Scratch,
+    crate::error::{Error, Result},
+    crate::stream::StreamRef,
+    crate::sys,
+    std::ops::Range,
+};
 
 /// The copies of a [`CopyBatch`](super::CopyBatch).
 #[derive(Debug, Default)]
@@ -56,11 +54,11 @@ impl<'a> Lists<'a> for LinearLists {
         })
     }
 
-    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, capacity: usize) {
+    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: SingleAttributes, capacity: usize) {
         // Within host memory the host copies, and nothing guarantees that it waits for the stream first.
         let by_the_host = copy.direction == CopyDirection::HostToHost;
         self.settles |= attributes.order == ReadOrder::DuringCall && (by_the_host || copy.settles());
-        self.lists.get_mut(Transfer::from_direction(copy.direction)).push(capacity, copy, attributes);
+        self.lists.get_mut(BatchDirection::from_direction(copy.direction)).push(capacity, copy, attributes);
     }
 }
 
@@ -100,11 +98,11 @@ impl Copies for LinearLists {
 /// Divides `count` copies into calls: returns the range of copies of each.
 #[cfg(cudart_12_8)]
 #[inline]
-fn parts(transfer: Transfer, count: usize) -> impl Iterator<Item = Range<usize>> {
+fn parts(transfer: BatchDirection, count: usize) -> impl Iterator<Item = Range<usize>> {
     let (first, most) = match transfer {
-        Transfer::HostToDevice if count > 8 => (4, 32),
-        Transfer::HostToDevice | Transfer::DeviceToHost => (32, 32),
-        Transfer::Other => (usize::MAX, usize::MAX),
+        BatchDirection::HostToDevice if count > 8 => (4, 32),
+        BatchDirection::HostToDevice | BatchDirection::DeviceToHost => (32, 32),
+        BatchDirection::Other => (usize::MAX, usize::MAX),
     };
     let mut start = 0_usize;
     std::iter::from_fn(move || {
@@ -124,13 +122,13 @@ struct CopyList {
     sizes: Vec<usize>,
     /// The attributes of the copies. Each entry applies from its index to the next entry. The first
     /// entry has index 0.
-    attributes: Vec<(usize, Attributes)>,
+    attributes: Vec<(usize, SingleAttributes)>,
 }
 
 impl CopyList {
     /// Adds a copy. If `capacity` is not 0, first reserves capacity for that many copies.
     #[inline]
-    fn push(&mut self, capacity: usize, copy: &CheckedCopy<'_>, attributes: Attributes) {
+    fn push(&mut self, capacity: usize, copy: &CheckedCopy<'_>, attributes: SingleAttributes) {
         if capacity > 0 {
             self.destinations.reserve(capacity);
             self.sources.reserve(capacity);
@@ -265,11 +263,11 @@ struct AttributeLists {
 
 #[cfg(all(test, cudart_12_8))]
 mod tests {
-    use super::{Transfer, parts};
+    use super::{BatchDirection, parts};
 
     #[test]
     fn every_copy_is_in_one_part_and_the_parts_are_in_order() {
-        for transfer in [Transfer::HostToDevice, Transfer::DeviceToHost, Transfer::Other] {
+        for transfer in [BatchDirection::HostToDevice, BatchDirection::DeviceToHost, BatchDirection::Other] {
             for count in [0, 1, 4, 5, 8, 9, 32, 33, 36, 37, 64, 100, 1000] {
                 let copies: Vec<usize> = parts(transfer, count).flatten().collect();
                 assert_eq!(copies, (0..count).collect::<Vec<_>>(), "{transfer:?}, {count} copies");
@@ -280,17 +278,18 @@ mod tests {
 
     #[test]
     fn a_few_copies_up_go_first_where_there_are_many_and_no_call_is_long_but_within_a_device() {
-        let sizes =
-            |transfer: Transfer, count| parts(transfer, count).map(|part| part.len()).collect::<Vec<_>>();
+        let sizes = |transfer: BatchDirection, count| {
+            parts(transfer, count).map(|part| part.len()).collect::<Vec<_>>()
+        };
         assert_eq!(
-            [8, 9, 36].map(|count| sizes(Transfer::HostToDevice, count)),
+            [8, 9, 36].map(|count| sizes(BatchDirection::HostToDevice, count)),
             [vec![8], vec![4, 5], vec![4, 32]]
         );
-        assert_eq!(sizes(Transfer::HostToDevice, 64), [4, 32, 28]);
+        assert_eq!(sizes(BatchDirection::HostToDevice, 64), [4, 32, 28]);
         assert_eq!(
-            [8, 32, 64].map(|count| sizes(Transfer::DeviceToHost, count)),
+            [8, 32, 64].map(|count| sizes(BatchDirection::DeviceToHost, count)),
             [vec![8], vec![32], vec![32, 32]]
         );
-        assert_eq!(sizes(Transfer::Other, 1000), [1000]);
+        assert_eq!(sizes(BatchDirection::Other, 1000), [1000]);
     }
 }

@@ -1,28 +1,25 @@
 //! The lists of `cudaMemcpy3DBatchAsync`: copies of rows and of layers of rows, grouped by direction.
 #![cfg_attr(cudart_12_8, expect(unsafe_code, reason = "hands the operands' pointers to the runtime"))]
 
-use super::attributes::Attributes;
-#[cfg(cudart_12_8)]
-use super::copies::{ByTransfer, Scratch, Transfer, is_capturing};
-use super::copies::{Copies, Entry, Lists, Single};
+use super::attributes::SingleAttributes;
+use super::copies::{Copies, Lists, RowCopy, Single};
 use crate::copy::checked::CheckedCopy;
-#[cfg(cudart_12_8)]
-use crate::copy::operand::Operand;
 use crate::copy::overlap::Area;
-#[cfg(cudart_12_8)]
-use crate::device::Device;
-#[cfg(cudart_12_8)]
-use crate::error::{Detail, Result};
-#[cfg(cudart_12_8)]
-use crate::memory::memory_type::sealed::Tag;
 use crate::stream::StreamRef;
 #[cfg(cudart_12_8)]
-use crate::sys;
+use {
+    super::copies::{BatchDirection, ByTransfer, Scratch, is_capturing},
+    crate::copy::operand::Operand,
+    crate::device::Device,
+    crate::error::{Detail, Result},
+    crate::memory::memory_type::sealed::Tag,
+    crate::sys,
+};
 
 /// The copies of a [`CopyBatch3d`](super::CopyBatch3d).
 #[derive(Debug, Default)]
 pub(super) struct RowLists<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<RowCopy<'a>>,
     /// The entries in C's form, grouped by direction: mixed directions take three times as long.
     #[cfg(cudart_12_8)]
     ops: ByTransfer<Vec<sys::cudaMemcpy3DBatchOp>>,
@@ -44,15 +41,15 @@ impl<'a> Lists<'a> for RowLists<'a> {
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone {
         self.entries
             .iter()
-            .map(|Entry { copy, .. }| (Area::from_operand(&copy.to), Area::from_operand(&copy.from)))
+            .map(|RowCopy { copy, .. }| (Area::from_operand(&copy.to), Area::from_operand(&copy.from)))
     }
 
-    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, capacity: usize) {
-        let entry = Entry { copy: *copy, attributes };
+    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: SingleAttributes, capacity: usize) {
+        let entry = RowCopy { copy: *copy, attributes };
         #[cfg(cudart_12_8)]
         {
             self.arrays |= entry.has_array();
-            entry.add_to(self.ops.get_mut(Transfer::from_direction(copy.direction)));
+            entry.add_to(self.ops.get_mut(BatchDirection::from_direction(copy.direction)));
         }
         self.entries.reserve(capacity);
         self.entries.push(entry);
@@ -76,7 +73,7 @@ impl Copies for RowLists<'_> {
     #[cfg(cudart_12_8)]
     fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
         let device = stream.device();
-        let is_beyond = |entry: &Entry<'_>| entry.has_array_beyond(device);
+        let is_beyond = |entry: &RowCopy<'_>| entry.has_array_beyond(device);
         let beyond = self.arrays && self.entries.iter().any(is_beyond);
         // Checked before some copies are made and the others refused.
         if beyond && is_capturing(raw)? {
@@ -129,7 +126,7 @@ impl RowLists<'_> {
 
 /// A copy, in the form that `cudaMemcpy3DBatchAsync` and `cudaMemcpy3DWithAttributesAsync` take.
 #[cfg(cudart_12_8)]
-impl Entry<'_> {
+impl RowCopy<'_> {
     fn has_array(&self) -> bool {
         self.copy.to.array.is_some() || self.copy.from.array.is_some()
     }

@@ -4,7 +4,7 @@
 use std::panic::Location;
 
 use super::attributes::CopyAttributes;
-use super::copies::{Copies, Entry, Single};
+use super::copies::{Copies, RowCopy, Single};
 use crate::copy::checked::CheckedCopy;
 use crate::copy::operand::{AsyncDestination, AsyncSource, Dimensions, Operand, Planar, Volumetric};
 use crate::copy::transfer;
@@ -143,7 +143,7 @@ fn copy(
     // free it.
     let begun = unsafe { transfer::begin(stream, copy.to.access(Mode::Write), copy.from.read(), call_site) };
     let submission = begun.map_err(|error| copy.about(error))?;
-    let copied = WithAttributes(Entry { copy, attributes }).hand_over(stream, stream.as_raw());
+    let copied = WithAttributes(RowCopy { copy, attributes }).hand_over(stream, stream.as_raw());
     submission.commit(copied.is_ok());
     copied.map_err(|error| copy.about(error.at(call_site)))
 }
@@ -152,7 +152,7 @@ fn copy(
 ///
 /// No device has confirmed yet that these calls refuse a capture begun by raw calls in the same way as
 /// batches. If they refuse it otherwise, the program gets that error.
-struct WithAttributes<'a>(Entry<'a>);
+struct WithAttributes<'a>(RowCopy<'a>);
 
 impl Copies for WithAttributes<'_> {
     const API: &'static str = "memcpy_with_attributes_async";
@@ -178,7 +178,7 @@ impl Copies for WithAttributes<'_> {
     }
 
     fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-        let Entry { copy, attributes } = &self.0;
+        let RowCopy { copy, attributes } = &self.0;
         if let Dimensions::One = copy.to.dimensions {
             let bytes = copy.bytes();
             let (to, from) = (copy.to.pointer.cast(), copy.from.pointer.cast_const().cast());

@@ -3,7 +3,7 @@
 
 use bytemuck::AnyBitPattern;
 
-use super::{BodyOp, NodeTarget, Recipient, Resolve, retain_all, sealed};
+use super::{BodyOp, NodeOp, NodeTarget, Recipient, Resolve, retain_all, sealed};
 use crate::check;
 use crate::copy::{CheckedCopy, Destination, InGraph, Operand, Source, SymbolPart};
 use crate::error::{Detail, Error, Result};
@@ -159,12 +159,7 @@ where
     }
 }
 
-impl<D, S> BodyOp for Memcpy<'_, D, S>
-where
-    D: Destination<InGraph> + ?Sized,
-    S: Source<InGraph, Element = D::Element> + ?Sized,
-{
-}
+impl<D: ?Sized, S: ?Sized> BodyOp for Memcpy<'_, D, S> where Self: NodeOp {}
 
 impl<V, S: ?Sized> sealed::Sealed for MemcpyToSymbol<'_, V, S> {}
 
@@ -179,12 +174,7 @@ where
     }
 }
 
-impl<V, S> BodyOp for MemcpyToSymbol<'_, V, S>
-where
-    V: SymbolPart<Element: AnyBitPattern>,
-    S: Source<InGraph, Element = V::Element> + ?Sized,
-{
-}
+impl<V, S: ?Sized> BodyOp for MemcpyToSymbol<'_, V, S> where Self: NodeOp {}
 
 impl<D: ?Sized, V> sealed::Sealed for MemcpyFromSymbol<'_, D, V> {}
 
@@ -200,13 +190,7 @@ where
     }
 }
 
-impl<D, V> BodyOp for MemcpyFromSymbol<'_, D, V>
-where
-    D: Destination<InGraph> + ?Sized,
-    V: SymbolPart<Element = D::Element>,
-    D::Element: AnyBitPattern,
-{
-}
+impl<D: ?Sized, V> BodyOp for MemcpyFromSymbol<'_, D, V> where Self: NodeOp {}
 
 impl<D: ?Sized> sealed::Sealed for Memset<'_, D> {}
 
@@ -248,7 +232,7 @@ impl<D: Destination<InGraph> + ?Sized> Resolve for Memset<'_, D> {
     }
 }
 
-impl<D: Destination<InGraph> + ?Sized> BodyOp for Memset<'_, D> {}
+impl<D: ?Sized> BodyOp for Memset<'_, D> where Self: NodeOp {}
 
 /// Gives a recipient the copy of one operand to another.
 #[inline]

@@ -8,11 +8,12 @@ use super::super::location::MemoryLocation;
 use super::gone::{self, Form};
 use super::reuse::{PoolReuse, RULES};
 use super::{calls, retention};
-use crate::device::{Device, peer_access};
+use crate::device::Device;
+use crate::device::peer_access::{self, Fact};
 use crate::error::{AtCaller as _, Detail, Error, Result, ensure, ensure_callable, quietly};
 use crate::lock::lock;
 use crate::stream::relax;
-use crate::{check, process, stream, sys};
+use crate::{check, process, stream, sys, system};
 
 /// The kind of a pool's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -338,7 +339,7 @@ impl MemoryPool {
     pub fn enable_access(&self, device: Device) -> Result<()> {
         self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)?;
         if let MemoryLocation::Device(owner) = self.handle.location {
-            peer_access::pool_enabled(device, owner);
+            peer_access::record(Fact::Pool, device, owner, true);
         }
         Ok(())
     }
@@ -455,7 +456,7 @@ impl MemoryPoolBuilder {
             ..Default::default()
         };
         if self.shareable {
-            wanted.handleTypes = sys::cudaMemHandleTypePosixFileDescriptor;
+            wanted.handleTypes = system::SHARED_POOL;
         }
         let form = Form { device, max_bytes: self.max_bytes, shareable: self.shareable };
         if let Some(raw) = gone::again(form) {
@@ -609,7 +610,7 @@ pub(crate) fn ensure_accessible(device: Device, owner: Device) -> Result<()> {
     let gives = |pool: Result<MemoryPool>| -> Result<bool> { Ok(pool?.access(device)? != PoolAccess::NONE) };
     // A host function must not call CUDA. The launch itself is refused there.
     if stream::in_callback()
-        || peer_access::is_pool_enabled(device, owner)
+        || peer_access::is_so(Fact::Pool, device, owner)
         || quietly(gives(owner.default_memory_pool())).unwrap_or(false)
         || quietly(gives(owner.memory_pool())).unwrap_or(false)
     {

@@ -3,7 +3,7 @@
 use super::texture::Texture;
 use crate::exec::bytes::{read, write};
 use crate::exec::env::AccessKind;
-use crate::exec::fault::{Fault, Refused};
+use crate::exec::fault::{Fault, Refused, Result};
 use crate::exec::file::{LANES, Slot, Slots, Word, lanes, low};
 use crate::exec::launch::Context;
 use crate::exec::program::{Element, NONE, Read, SurfaceAccess};
@@ -35,21 +35,21 @@ impl Warp {
     }
 
     /// The fault of a lane whose access is refused.
-    fn refused(&self, cx: &Context<'_>, (code, why): Refused, lane: usize, pc: u32) -> Fault {
-        cx.fault(code, &why, self.thread(u32::try_from(lane).unwrap_or(0)), pc)
+    fn refused(&self, cx: &Context<'_>, (code, why): Refused, lane: usize) -> Fault {
+        self.fault(cx, code, &why, lane)
     }
 
     /// Tells the machine of a read of an image, and reports bytes that nobody has written.
-    fn note_read(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
+    fn note_read(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize) {
         if cx.traced {
-            cx.env.touched(AccessKind::Read, &[at; LANES], 1, bytes, pc);
+            cx.env.touched(AccessKind::Read, &[at; LANES], 1, bytes, cx.pc);
         }
         if !cx.watched {
             return;
         }
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
             let what = format!("read of {bytes} bytes of an image: {told}");
-            let line = cx.fault(0, &what, self.thread(u32::try_from(lane).unwrap_or(0)), pc).message;
+            let line = self.fault(cx, 0, &what, lane).message;
             cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
         }
     }
@@ -61,13 +61,12 @@ impl Warp {
         read: Read,
         s: &Slots,
         mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result {
         let mut last: Option<(u64, Texture)> = None;
         for lane in lanes(mask) {
             let (handle, at) = (self.given.handles[lane], self.given.at[lane]);
             if !matches!(&last, Some((known, _)) if *known == handle) {
-                let found = cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane, pc))?;
+                let found = cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane))?;
                 last = Some((handle, found));
             }
             let Some((_, texture)) = &last else { continue };
@@ -78,9 +77,9 @@ impl Warp {
                     seen.push(at);
                 }
             };
-            let values = texture.read(read, &at, &mut note).map_err(|why| self.refused(cx, why, lane, pc))?;
+            let values = texture.read(read, &at, &mut note).map_err(|why| self.refused(cx, why, lane))?;
             for at in seen {
-                self.note_read(cx, at, texture.image.element(), lane, pc);
+                self.note_read(cx, at, texture.image.element(), lane);
             }
             for (slot, value) in s.iter().zip(values) {
                 u32::row_mut(&mut self.file, *slot)[lane] = value;
@@ -96,12 +95,11 @@ impl Warp {
         touch: SurfaceAccess,
         s: &Slots,
         mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result {
         for lane in lanes(mask) {
-            let place = self.surface_place(cx, touch, lane, pc)?;
+            let place = self.surface_place(cx, touch, lane)?;
             if let Some(at) = place {
-                self.note_read(cx, at, touch.bytes(), lane, pc);
+                self.note_read(cx, at, touch.bytes(), lane);
             }
             for (offset, slot) in parts(touch, s) {
                 let value = place.map_or(0, |at| read(at.wrapping_add(offset), touch.element));
@@ -122,15 +120,14 @@ impl Warp {
         touch: SurfaceAccess,
         s: &Slots,
         mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result {
         for lane in lanes(mask) {
-            let Some(at) = self.surface_place(cx, touch, lane, pc)? else { continue };
+            let Some(at) = self.surface_place(cx, touch, lane)? else { continue };
             if cx.watched {
                 cx.env.wrote(at, touch.bytes());
             }
             if cx.traced {
-                cx.env.touched(AccessKind::Write, &[at; LANES], 1, touch.bytes(), pc);
+                cx.env.touched(AccessKind::Write, &[at; LANES], 1, touch.bytes(), cx.pc);
             }
             for (offset, slot) in parts(touch, s) {
                 let value = if touch.element == Element::U64 {
@@ -150,10 +147,9 @@ impl Warp {
         cx: &mut Context<'_>,
         touch: SurfaceAccess,
         lane: usize,
-        pc: u32,
-    ) -> Result<Option<*mut u8>, Fault> {
+    ) -> Result<Option<*mut u8>> {
         let image = cx.env.surface(self.given.handles[lane]);
         let place = image.and_then(|image| image.place(touch, &self.given.at[lane]));
-        place.map_err(|why| self.refused(cx, why, lane, pc))
+        place.map_err(|why| self.refused(cx, why, lane))
     }
 }

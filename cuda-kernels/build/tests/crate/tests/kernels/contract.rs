@@ -1,16 +1,11 @@
 //! Contracts of a kernel's author: launches that meet them tightly run, others are refused.
-#![allow(clippy::unwrap_used, reason = "a test")]
 #![expect(unsafe_code, reason = "launches without a contract")]
 
 use cuda_safe::error::ErrorKind;
 use cuda_safe::graph::node;
 use cuda_safe::{DeviceBuffer, Graph, Result, Stream, hazard, launch};
 
-mod kernels {
-    cuda_safe::include_kernels!("own_kernels");
-}
-
-use kernels::heap_squares;
+use crate::kernels::heap_squares;
 
 fn words(refused: Result<()>) -> String {
     let error = refused.unwrap_err();

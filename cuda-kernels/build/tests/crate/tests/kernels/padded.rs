@@ -1,13 +1,8 @@
 //! A struct with padding by value: its fields count in a proof, and what is between them has no value.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use cuda_safe::{DeviceBuffer, Result, Stream, launch};
 
-mod kernels {
-    cuda_safe::include_kernels!("own_kernels");
-}
-
-use kernels::{Step, between, step_up};
+use crate::kernels::{Step, between, step_up};
 
 #[test]
 fn a_proof_knows_the_fields_of_a_struct_with_padding_and_nothing_between_them() -> Result<()> {

@@ -1,11 +1,8 @@
 //! The tracker orders a launch by the comment of its kernel, so a proof compares the comment with the code.
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use cuda_safe::{DeviceBuffer, Result, Stream, launch};
 
-mod kernels {
-    cuda_safe::include_kernels!("own_kernels");
-}
+use crate::kernels;
 
 #[test]
 fn a_kernel_that_uses_variables_which_its_comment_does_not_name_is_refused() -> Result<()> {

@@ -2,9 +2,7 @@
 
 use cuda_safe::{DeviceBuffer, Result, Stream, launch};
 
-mod kernels {
-    cuda_safe::include_kernels!("own_kernels");
-}
+use crate::kernels;
 
 #[test]
 fn a_kernel_of_a_source_without_a_header_runs() -> Result<()> {
