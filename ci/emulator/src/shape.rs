@@ -173,7 +173,7 @@ pub(crate) fn function_attributes(program: &Program, entry: &KernelEntry) -> cud
     let declared = |axis: usize| program.cluster.map_or(0, |blocks| small(u64::from(blocks[axis])));
     let local = program.functions.last().map_or(0, |f| f.frame);
     cudaFuncAttributes {
-        sharedSizeBytes: usize::try_from(program.static_shared).unwrap_or(0),
+        sharedSizeBytes: usize::try_from(program.declared_shared()).unwrap_or(0),
         constSizeBytes: usize::try_from(program.constant_bytes).unwrap_or(0),
         localSizeBytes: usize::try_from(local).unwrap_or(0),
         maxThreadsPerBlock: small(u64::from(program.max_threads.unwrap_or(1024).min(1024))),

@@ -52,7 +52,12 @@ macro_rules! rows {
         /// Reads a row of elements.
         #[inline(always)]
         pub(super) fn $read(p: *mut u8) -> [$ty; LANES] {
-            core::array::from_fn(|lane| $one(p.wrapping_add(lane * size_of::<$ty>())))
+            // Not `from_fn`: a build without link-time optimization calls its closure for each element.
+            let mut row = [0; LANES];
+            for (lane, element) in row.iter_mut().enumerate() {
+                *element = $one(p.wrapping_add(lane * size_of::<$ty>()));
+            }
+            row
         }
         /// Writes a row of elements.
         #[inline(always)]

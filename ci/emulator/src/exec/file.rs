@@ -412,6 +412,7 @@ pub mod vectors {
 
     /// Whether the processor has them.
     #[must_use]
+    #[inline]
     pub fn available() -> bool {
         std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
     }

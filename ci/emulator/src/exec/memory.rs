@@ -388,8 +388,8 @@ impl Warp {
 
     /// Reports an access to shared memory outside of the array whose address the thread has taken.
     fn check_array(&self, cx: &mut Context<'_>, address: u64, bytes: u64, lane: usize) {
-        let Some(array) = cx.program.array_of.get(&cx.pc) else { return };
-        let Some(array) = cx.program.arrays.get(usize::from(*array)) else { return };
+        let Some(&Some(array)) = cx.program.array_of.get(cx.pc as usize) else { return };
+        let Some(array) = cx.program.arrays.get(usize::from(array)) else { return };
         let (offset, rank) = parts(address);
         if rank.is_some() || (u64::from(array.start) <= offset && offset + bytes <= array.end.into()) {
             return;
@@ -458,10 +458,13 @@ impl Warp {
         mask: u32,
         verb: Verb,
     ) -> Result<Pointers> {
-        if let Some(near) = self.near(cx, a, s[4], mask, !matches!(verb, Verb::Read)) {
-            return Ok(core::array::from_fn(|lane| near.pointer(lane)));
-        }
         let mut at = [core::ptr::null_mut(); LANES];
+        if let Some(near) = self.near(cx, a, s[4], mask, !matches!(verb, Verb::Read)) {
+            for (lane, at) in at.iter_mut().enumerate() {
+                *at = near.pointer(lane);
+            }
+            return Ok(at);
+        }
         let addresses = self.addresses(a, s[4]);
         for lane in lanes(mask) {
             at[lane] = self.span(cx, a, addresses[lane], (a.bytes(), a.bytes()), lane, verb)?;

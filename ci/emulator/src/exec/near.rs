@@ -91,8 +91,8 @@ fn shape(offsets: &[u32; LANES], bytes: u32) -> Shape {
         _ => return Shape::Scattered,
     };
     let mut differ = 0;
-    for (offset, lane) in offsets.iter().zip(&NUMBERS) {
-        differ |= offset ^ first.wrapping_add(lane.wrapping_mul(step));
+    for (lane, offset) in offsets.iter().enumerate() {
+        differ |= offset ^ first.wrapping_add(NUMBERS[lane].wrapping_mul(step));
     }
     if differ == 0 { shape } else { Shape::Scattered }
 }
@@ -102,8 +102,9 @@ fn shape(offsets: &[u32; LANES], bytes: u32) -> Shape {
 #[inline(always)]
 fn find32(row: &[u32; LANES], bounds: Bounds, mask: u32, offsets: &mut [u32; LANES]) -> Option<Shape> {
     let mut found = [0; LANES];
-    for (offset, address) in found.iter_mut().zip(row) {
-        *offset = address.wrapping_add(low(bounds.add));
+    // Here and below not `zip`: a build without link-time optimization calls it.
+    for (lane, offset) in found.iter_mut().enumerate() {
+        *offset = row[lane].wrapping_add(low(bounds.add));
     }
     fill(&mut found, mask);
     let (mut outside, mut uneven) = (0, 0);
@@ -123,8 +124,8 @@ fn find64(row: &[u64; LANES], bounds: Bounds, mask: u32, offsets: &mut [u32; LAN
     let mut row = *row;
     fill(&mut row, mask);
     let (mut found, mut outside, mut uneven) = ([0; LANES], 0, 0);
-    for (offset, address) in found.iter_mut().zip(&row) {
-        let at = address.wrapping_add(bounds.add);
+    for (lane, offset) in found.iter_mut().enumerate() {
+        let at = row[lane].wrapping_add(bounds.add);
         let from = at.wrapping_sub(bounds.start);
         // Here one of the 33 highest bits is set.
         outside |= from | bounds.last.wrapping_sub(from);

@@ -23,6 +23,10 @@ pub const LOCAL: u64 = 0x0200_0000_0000_0000;
 /// Where the window over a kernel's arguments starts.
 pub const PARAM: u64 = 0x0300_0000_0000_0000;
 
+/// The special register with the place of the shared memory that the system reserves for cooperative groups.
+/// A kernel that reads it has such an array behind its own.
+pub const RESERVED: &str = "%reserved_smem_offset_1";
+
 /// A lowered kernel.
 #[derive(Debug, Default)]
 pub struct Program {
@@ -83,8 +87,8 @@ pub struct Program {
     pub shows_order: bool,
     /// The arrays of shared memory that have a size.
     pub arrays: Vec<SharedArray>,
-    /// Instructions whose address is of one of them.
-    pub array_of: HashMap<u32, u16>,
+    /// For each instruction, the one of them that its address is of. Each access asks: no hash table.
+    pub array_of: Vec<Option<u16>>,
     /// The mistakes that were reported: the instructions that take part.
     pub reported: Mutex<HashSet<(Mistake, u32, u32)>>,
     /// The code behind each barrier, once it was asked for.
@@ -103,6 +107,12 @@ pub struct Behind {
 }
 
 impl Program {
+    /// The bytes of shared memory that the program itself has declared.
+    #[must_use]
+    pub fn declared_shared(&self) -> u32 {
+        self.arrays.iter().find(|it| it.name == RESERVED).map_or(self.static_shared, |it| it.start)
+    }
+
     /// The place of an instruction, in PTX and, if known, in the source.
     #[must_use]
     pub fn place(&self, pc: u32) -> CodeLine {

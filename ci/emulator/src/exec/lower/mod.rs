@@ -290,7 +290,10 @@ impl<'m> Lower<'m> {
         self.program.shows_order |=
             code.any(|ins| allocate::read(ins).iter().any(|slot| olds.contains(slot)));
         let taken = std::mem::take(&mut self.taken);
-        self.program.array_of.extend(arrays::accessed(&self.program.code, self.routine.start, &taken));
+        self.program.array_of.resize(self.program.code.len(), None);
+        for (at, array) in arrays::accessed(&self.program.code, self.routine.start, &taken) {
+            self.program.array_of[at as usize] = Some(array);
+        }
         self.routine.base = self.program.sizes;
         self.routine.sizes = allocate::allocate(
             &mut self.program.code[start..],

@@ -2,9 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::exec::program::SharedArray;
+use crate::exec::program::{RESERVED, SharedArray};
 use crate::ptx::ast::{Initial, Name};
 use crate::ptx::{Function, Module, Operand, Space, Statement, Variable};
+
+/// The bytes that cooperative groups may use of the shared memory that the system reserves.
+const RESERVED_BYTES: u32 = 288;
 
 /// The functions that a kernel may call, callees first, the kernel last.
 pub(super) fn reach<'m>(module: &'m Module, kernel: &'m Function) -> Vec<&'m Function> {
@@ -133,6 +136,12 @@ pub(super) fn shared(module: &Module, reached: &[&Function]) -> (HashMap<Name, u
         let (place, size) = super::reserve(&mut at, v);
         places.insert(v.name.clone(), place);
         arrays.push(SharedArray { name: v.name.to_string(), start: place, end: place + size });
+    }
+    if used.contains(RESERVED) {
+        let start = at.next_multiple_of(16);
+        at = start + RESERVED_BYTES;
+        places.insert(RESERVED.into(), start);
+        arrays.push(SharedArray { name: RESERVED.to_owned(), start, end: at });
     }
     let bytes = at;
     if !open.is_empty() {

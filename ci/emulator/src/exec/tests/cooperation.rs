@@ -50,6 +50,32 @@ fn warps_vote_shuffle_match_and_reduce() {
 }
 
 #[test]
+fn tiles_of_several_warps_use_the_reserved_shared_memory() {
+    let mut m = cuda(
+        "#include <cooperative_groups.h>
+         namespace cg = cooperative_groups;
+         __global__ void halves(int* out) {
+             __shared__ cg::block_tile_memory<128> memory;
+             __shared__ int own[128];
+             int i = threadIdx.x;
+             own[i] = i;
+             cg::thread_block block = cg::this_thread_block(memory);
+             auto half = cg::tiled_partition<64>(block);
+             out[i] = half.shfl(i, 33);
+             half.sync();
+             out[i] += 1000 * own[i ^ 63];
+         }",
+    );
+    let out = m.machine.alloc(4 * 128);
+    m.run("halves", 1, 128, &[arg(out)]).unwrap();
+    let got: Vec<u32> = m.machine.download(out);
+    let expected: Vec<u32> = (0..128).map(|i| i / 64 * 64 + 33 + 1000 * (i ^ 63)).collect();
+    assert_eq!(got, expected);
+    let program = &m.launch("halves", [1, 1, 1], [128, 1, 1], &[arg(out)]).program;
+    assert_eq!(program.static_shared, program.declared_shared().next_multiple_of(16) + 288);
+}
+
+#[test]
 fn atomics_count_every_thread() {
     let mut m = cuda(
         "__global__ void count(int* o, float* f, double* d, unsigned long long* l) {
