@@ -33,15 +33,17 @@ impl Solver {
             unsafe { cusolverDnSpotrf_bufferSize(handle, side, n, ptr::null_mut(), n, &raw mut elements) };
         checked("cusolverDnSpotrf_bufferSize", status)?;
         let mut work = DeviceBuffer::<f32>::alloc(usize::try_from(elements)?.max(1))?;
-        let mut info = DeviceBuffer::<i32>::alloc(1)?;
+        // Each of the two calls writes one.
+        let mut info = DeviceBuffer::<i32>::alloc(2)?;
         let call = |raw, (a, b, work, info): (*mut f32, *mut f32, *mut f32, *mut i32)| {
             // SAFETY: the handle is live, and the exclusive borrow keeps other threads away.
             checked("cusolverDnSetStream", unsafe { cusolverDnSetStream(handle, raw) })?;
-            // SAFETY: `a` has n rows and columns, `work` the elements that cuSOLVER asked for, `info` one.
+            // SAFETY: `a` has n rows and columns, `work` the elements that cuSOLVER asked for, `info` two.
             let status = unsafe { cusolverDnSpotrf(handle, side, n, a, n, work, elements, info) };
             checked("cusolverDnSpotrf", status)?;
             // SAFETY: the same, and `b` has n elements.
-            checked("cusolverDnSpotrs", unsafe { cusolverDnSpotrs(handle, side, n, 1, a, n, b, n, info) })
+            let status = unsafe { cusolverDnSpotrs(handle, side, n, 1, a, n, b, n, info.wrapping_add(1)) };
+            checked("cusolverDnSpotrs", status)
         };
         // SAFETY: the call reads and writes the four, and uses this stream alone.
         unsafe { stream.as_stream().call((a, b, &mut work, &mut info), call) }?;
