@@ -120,8 +120,11 @@ impl Runner<'_> {
         loop {
             let (mut over, mut moved) = (true, false);
             let count = block.warps.len();
-            let first = cx.env.draw(count).unwrap_or(0);
-            let length = WARP_TURN >> cx.env.draw(9).unwrap_or(0);
+            // The device has all warps of a warpgroup begin a product, or none. Here each does its part by
+            // itself, so that one may not get ahead: they keep their order and have whole turns.
+            let mut draw = |count| if cx.program.has_warpgroups { None } else { cx.env.draw(count) };
+            let first = draw(count).unwrap_or(0);
+            let length = WARP_TURN >> draw(9).unwrap_or(0);
             for at in 0..count {
                 let warp = &mut block.warps[(first + at) % count];
                 let mut turn = (*fuel).min(length);

@@ -194,7 +194,8 @@ impl Kernel {
                 self.admit(env);
             }
             self.turn %= self.resident.len();
-            if self.spent == 0 {
+            // A short turn would part the warps of a warpgroup.
+            if self.spent == 0 && !self.launch.program.has_warpgroups {
                 self.length = BLOCK_TURN >> env.draw(12).unwrap_or(0);
             }
             let mut fuel = left.min(self.length.saturating_sub(self.spent).max(1));

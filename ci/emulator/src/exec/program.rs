@@ -85,6 +85,8 @@ pub struct Program {
     /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences,
     /// volatile accesses, output, the heap or clocks.
     pub shows_order: bool,
+    /// Whether it has products of warpgroups, whose warps the device keeps together.
+    pub has_warpgroups: bool,
     /// The arrays of shared memory that have a size.
     pub arrays: Vec<SharedArray>,
     /// For each instruction, the one of them that its address is of. Each access asks: no hash table.

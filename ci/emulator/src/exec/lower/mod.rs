@@ -461,7 +461,10 @@ impl<'m> Lower<'m> {
             "cp" => self.later(i),
             "mbarrier" => self.mbarrier(i),
             "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(i),
-            "wgmma" => self.warpgroup(i),
+            "wgmma" => {
+                self.program.has_warpgroups = true;
+                self.warpgroup(i)
+            }
             "tex" | "tld4" => self.texture(i),
             "txq" | "suq" => {
                 Err("this question, to which an H200 answers 0, is not known to the emulator".into())
