@@ -280,7 +280,7 @@ fn unique(env: &Env, out: &Path, name: &str) -> String {
 }
 
 /// Returns why no source can be compiled here.
-pub(crate) fn without_nvcc(env: &Env) -> Option<String> {
+pub(crate) fn why_no_nvcc(env: &Env) -> Option<String> {
     toolkit::find(env).err().map(|error| format!("\nNo nvcc can compile the sources here: {error}"))
 }
 

@@ -6,9 +6,13 @@ use std::process;
 
 use cuda_sys_build::{Env, check_target, is_windows};
 
+use crate::Error;
 use crate::build::Build;
+#[cfg(feature = "nvcc")]
+use crate::compile::why_no_nvcc;
 use crate::prebuilt::{Mode, Package};
-use crate::{Error, compile};
+#[cfg(not(feature = "nvcc"))]
+use crate::without_nvcc::why_no_nvcc;
 
 /// The variables under which crates are documented and type-checked without a toolkit, as `cuda-sys` is.
 /// Nothing is compiled then.
@@ -123,7 +127,7 @@ const ON_WINDOWS: &str = "on Windows only kernels that were compiled before are 
 
 /// Returns why no source can be compiled here.
 fn without_nvcc(env: &Env) -> Option<String> {
-    if is_windows(env) { Some(format!("\n{ON_WINDOWS}")) } else { compile::without_nvcc(env) }
+    if is_windows(env) { Some(format!("\n{ON_WINDOWS}")) } else { why_no_nvcc(env) }
 }
 
 /// Has cargo run the build script again when one of these changes.

@@ -267,11 +267,11 @@
 //! only sources whose own files or command changed, as many at once as cargo has jobs.
 
 mod build;
-#[cfg_attr(not(feature = "nvcc"), path = "without_nvcc.rs")]
-mod compile;
 mod entry;
 mod error;
 mod prebuilt;
+#[cfg(not(feature = "nvcc"))]
+mod without_nvcc;
 
 // What reads and compiles sources.
 #[cfg(feature = "nvcc")]
@@ -280,6 +280,8 @@ mod agree;
 mod arch;
 #[cfg(feature = "nvcc")]
 mod clang;
+#[cfg(feature = "nvcc")]
+mod compile;
 #[cfg(feature = "nvcc")]
 mod contract;
 #[cfg(feature = "nvcc")]

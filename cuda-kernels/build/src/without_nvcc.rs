@@ -34,7 +34,7 @@ impl Build {
 
 /// Returns why no source can be compiled here.
 #[expect(clippy::unnecessary_wraps, reason = "as with the feature")]
-pub(crate) fn without_nvcc(_: &Env) -> Option<String> {
+pub(crate) fn why_no_nvcc(_: &Env) -> Option<String> {
     Some(format!("\n{WITHOUT}"))
 }
 
