@@ -175,9 +175,9 @@ impl<'w, 'a> Walk<'w, 'a> {
     fn differ(&self, one: &State, other: &State, block: usize) -> bool {
         let needed = &self.graph.blocks[block].needed;
         one.registers.iter().zip(&other.registers).enumerate().any(|(register, pair)| match pair {
-            (Value::Number(a), Value::Number(b)) if needed.contains(register) => {
+            (Value::Number(a), Value::Number(b)) if a != b && needed.contains(register) => {
                 let is_flag = |it: &Form| matches!(it.as_constant(), Some(0 | 1));
-                is_flag(a) && is_flag(b) && a != b || !self.analysis.symbols.has_same_base(a, b)
+                is_flag(a) && is_flag(b) || !self.analysis.symbols.has_same_base(a, b)
             }
             (Value::Test(a), Value::Test(b)) if needed.contains(register) => {
                 matches!((&**a, &**b), (Test::Is(a), Test::Is(b)) if a != b)
@@ -198,7 +198,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 (Value::Number(a), Value::Number(b)) => {
                     let choice = self.analysis.symbols.choice(&mut both, (one, a), (other, b));
                     // The value is one of the two, but may be anything.
-                    choice.map_or(Value::Unset, |form| Value::Number(form))
+                    choice.map_or(Value::Unset, Value::Number)
                 }
                 (Value::Test(_), Value::Test(_)) => Value::Test(Rc::new(Test::Unknown)),
                 _ => Value::Unset,

@@ -11,9 +11,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::form::{
-    Form, NewTerms, Symbol, Terms, coefficient, divisor, floor, gcd, merge, remainder, sum, times,
-};
+use crate::form::{Form, NewTerms, Symbol, Terms, coefficient, divisor, floor, gcd, remainder, sum, times};
 use crate::slice::{Op, Origin};
 
 /// What an address counts from.
@@ -117,6 +115,43 @@ fn mark(symbol: Symbol) -> u64 {
 /// Returns a bit for each symbol and its sign. Terms without a common bit have no common symbol and sign.
 fn signs(terms: &[(Symbol, i128)]) -> u64 {
     terms.iter().fold(0, |all, (symbol, factor)| all | 1 << ((symbol * 2 + u32::from(*factor > 0)) % 64))
+}
+
+/// A term of what a bound is searched of, with the range of its symbol and the largest value.
+struct Ranged {
+    symbol: Symbol,
+    factor: i128,
+    low: i128,
+    high: i128,
+    most: Option<i128>,
+}
+
+/// Returns the smallest factor of a fact that removes one of the terms, as a fraction.
+fn removing(terms: &[(Symbol, i128)], fact: &[(Symbol, i128)]) -> Option<(i128, i128)> {
+    let mut factor: Option<(i128, i128)> = None;
+    let mut left = terms;
+    for (symbol, own) in fact {
+        while let [(other, _), rest @ ..] = left
+            && other < symbol
+        {
+            left = rest;
+        }
+        let Some((other, wanted)) = left.first() else { break };
+        if other == symbol && (*wanted > 0) == (*own > 0) {
+            let (above, below) = (wanted.abs(), own.abs());
+            if factor.is_none_or(|(a, b)| {
+                times(above, b).zip(times(a, below)).is_some_and(|(one, other)| one < other)
+            }) {
+                factor = Some((above, below));
+            }
+        }
+    }
+    let (above, below) = factor?;
+    if above == 1 || below == 1 {
+        return factor;
+    }
+    let common = gcd(above, below);
+    Some((above / common, below / common))
 }
 
 /// Returns the terms of a form and its bound without their common divisor and the constant.
@@ -366,20 +401,43 @@ impl Symbols {
         terms.iter().try_fold(0, |sum, term| self.up(state, sum, *term))
     }
 
-    /// Returns the largest value of `a * x + b * y` by the ranges alone, or `None` if it is too large or
-    /// the sum has more than two terms more than `x`.
+    /// Returns the largest value of `below * terms - above * other` by the ranges alone, or `None` if it is too
+    /// large or the sum has more than two terms more than `terms`.
     fn sum_by_ranges(
         &self,
         state: &State,
-        (x, a): (&[(Symbol, i128)], i128),
-        (y, b): (&[(Symbol, i128)], i128),
+        (terms, below): (&[Ranged], i128),
+        (other, above): (&[(Symbol, i128)], i128),
     ) -> Option<i128> {
-        let (mut sum, mut left) = (0_i128, x.len() + 2);
-        merge(x, a, y, b, |symbol, factor| {
+        let (mut sum, mut left, mut other) = (0_i128, terms.len() + 2, other);
+        for term in terms {
+            while let Some(((symbol, factor), rest)) =
+                other.split_first().filter(|(it, _)| it.0 < term.symbol)
+            {
+                left = left.checked_sub(1)?;
+                sum = self.up(state, sum, (*symbol, times(*factor, -above)?))?;
+                other = rest;
+            }
+            match other.split_first() {
+                Some(((symbol, factor), rest)) if *symbol == term.symbol => {
+                    let factor = times(term.factor, below)?.checked_add(times(*factor, -above)?)?;
+                    if factor != 0 {
+                        left = left.checked_sub(1)?;
+                        sum =
+                            sum.checked_add(times(factor, if factor > 0 { term.high } else { term.low })?)?;
+                    }
+                    other = rest;
+                }
+                _ => {
+                    left = left.checked_sub(1)?;
+                    sum = sum.checked_add(times(term.most?, below)?)?;
+                }
+            }
+        }
+        for (symbol, factor) in other {
             left = left.checked_sub(1)?;
-            sum = self.up(state, sum, (symbol, factor))?;
-            Some(())
-        })?;
+            sum = self.up(state, sum, (*symbol, times(*factor, -above)?))?;
+        }
         Some(sum)
     }
 
@@ -391,7 +449,14 @@ impl Symbols {
         if terms.is_empty() {
             return Some(0);
         }
-        let mut best = self.by_ranges(state, terms);
+        let mut ranged = SmallVec::<[Ranged; 6]>::new();
+        let mut best = Some(0_i128);
+        for (symbol, factor) in terms.iter().copied() {
+            let (low, high) = self.limits(state, symbol);
+            let most = times(factor, if factor > 0 { high } else { low });
+            best = best.and_then(|best| best.checked_add(most?));
+            ranged.push(Ranged { symbol, factor, low, high, most });
+        }
         if depth == 0 || self.tries == 0 || best.is_some_and(|best| best <= goal) {
             return best;
         }
@@ -404,43 +469,18 @@ impl Symbols {
         self.work += state.facts.len() as u64 / 8;
         let signs = signs(terms);
         for fact in state.facts.iter().filter(|fact| fact.signs & signs != 0) {
-            // The smallest factor that removes a symbol, as a fraction.
-            let mut factor: Option<(i128, i128)> = None;
-            for (symbol, own) in fact.terms.iter() {
-                let wanted = coefficient(terms, *symbol);
-                if wanted != 0 && (wanted > 0) == (*own > 0) {
-                    let (above, below) = (wanted.abs(), own.abs());
-                    if factor.is_none_or(|(a, b)| {
-                        times(above, b).zip(times(a, below)).is_some_and(|(one, other)| one < other)
-                    }) {
-                        factor = Some((above, below));
-                    }
-                }
-            }
-            let Some((above, below)) = factor else { continue };
-            let (above, below) = match (above, below) {
-                (1, _) | (_, 1) => (above, below),
-                _ => (above / gcd(above, below), below / gcd(above, below)),
-            };
+            let Some((above, below)) = removing(terms, &fact.terms) else { continue };
             let Some(own) = times(above, fact.bound) else { continue };
-            if depth == 1 {
+            let rest = if depth == 1 {
                 // Only the ranges are asked for: the sum of the terms need not be made.
                 self.work += 1 + terms.len() as u64 / 4;
-                let Some(sum) = self.sum_by_ranges(state, (terms, below), (&fact.terms, -above)) else {
-                    continue;
-                };
-                let Some(sum) = own.checked_add(sum) else { continue };
-                let found = floor(sum, below);
-                best = Some(best.map_or(found, |best| best.min(found)));
-                if found <= goal {
-                    break;
-                }
-                continue;
-            }
-            let Some(rest) = sum(terms, below, &fact.terms, -above, terms.len() + 2) else { continue };
-            let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
-            let Some(rest) = self.largest(state, &rest, depth - 1, wanted) else { continue };
-            let Some(sum) = own.checked_add(rest) else { continue };
+                self.sum_by_ranges(state, (&ranged, below), (&fact.terms, above))
+            } else {
+                let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
+                sum(terms, below, &fact.terms, -above, terms.len() + 2)
+                    .and_then(|rest| self.largest(state, &rest, depth - 1, wanted))
+            };
+            let Some(sum) = rest.and_then(|rest| own.checked_add(rest)) else { continue };
             let found = floor(sum, below);
             best = Some(best.map_or(found, |best| best.min(found)));
             if found <= goal {
@@ -642,12 +682,28 @@ impl Symbols {
     /// Limits each symbol of a fact by the ranges of the others: whole numbers make the limit sharper than
     /// the fact is. Returns whether the fact can hold.
     fn narrow(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
-        terms.iter().all(|(symbol, factor)| {
-            let others = terms.iter().filter(|(other, _)| other != symbol);
-            let least = others.copied().try_fold(0, |least, term| self.down(state, least, term));
-            let most = least.and_then(|least| bound.checked_sub(least));
-            most.is_none_or(|most| self.limit(state, *symbol, *factor, most))
-        })
+        // What is left of the bound if all symbols have the values at which the sum is least: a symbol whose
+        // term cannot grow by more keeps its range. A range changes at the other end only.
+        let least = |sum, term: &(Symbol, i128)| self.down(state, sum, *term);
+        let left = terms.iter().try_fold(0, least).and_then(|least| bound.checked_sub(least));
+        for (symbol, factor) in terms {
+            let (low, high) = self.limits(state, *symbol);
+            let width = high.checked_sub(low).and_then(|width| times(width, factor.abs()));
+            let most = if let Some(left) = left {
+                if width.is_some_and(|width| width <= left) {
+                    continue;
+                }
+                self.down(state, left, (*symbol, *factor))
+            } else {
+                let mut others = terms.iter().filter(|(other, _)| other != symbol);
+                let least = others.try_fold(0, |least, term| self.down(state, least, *term));
+                least.and_then(|least| bound.checked_sub(least))
+            };
+            if most.is_some_and(|most| !self.limit(state, *symbol, *factor, most)) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the
