@@ -104,8 +104,8 @@ fn types(bindings: &str) -> String {
     parts.filter_map(|part| part.split_once("\n}\n")).fold(before, |types, (_, after)| types + after)
 }
 
-/// A table of the names and numbers of the errors that CUDA 13.0 has, from the bindings. The version of a later
-/// one stands above it.
+/// A table of the names and numbers of the errors that CUDA 13.0 has, from the bindings. A later one has its
+/// version in the line above.
 fn errors(bindings: &str) -> Result<String> {
     let mut table = String::from("&[\n");
     let mut count = 0;
