@@ -219,7 +219,7 @@ impl Walk<'_, '_> {
                 (Change::Lost, _) => None,
                 (_, None) => one.before.plus(&own, 1),
             };
-            let value = value.map_or(Value::Unset, |form| Value::Number(Rc::new(form)));
+            let value = value.map_or(Value::Unset, Value::Number);
             if let Some(own) = state.registers.get_mut(one.register as usize) {
                 *own = value;
             }
