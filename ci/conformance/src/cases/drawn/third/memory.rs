@@ -238,9 +238,9 @@ fn streams(cases: &mut Cases) {
         ask!(log, cudaStreamSynchronize(on));
         value(log, "used", pool, sys::cudaMemPoolAttrUsedMemCurrent);
         value(log, "most", pool, sys::cudaMemPoolAttrUsedMemHigh);
-        let captures = begin(log)?;
         let mut at = null::<c_void>();
         need!(log, cudaMallocFromPoolAsync(&raw mut at, N, pool, on));
+        let captures = begin(log)?;
         ask!(log, "in a capture that has not allocated it", cudaFreeAsync(at, captures));
         end(log, captures);
         taken(log)
