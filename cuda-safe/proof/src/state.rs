@@ -12,6 +12,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::form::{Form, NewTerms, Symbol, Terms, coefficient, divisor, floor, gcd, remainder, sum, times};
+use crate::kept::Kept;
 use crate::slice::{Op, Origin};
 
 /// What an address counts from.
@@ -165,6 +166,9 @@ fn reduced(form: &Form, bound: i128) -> (Terms, i128) {
     }
 }
 
+/// Among the bits of `signs`, those of negative factors.
+const NEGATIVE: u64 = 0x5555_5555_5555_5555;
+
 /// Why a fact holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -183,6 +187,7 @@ pub(crate) struct State {
     /// A bit for each symbol that has such a range, and for others.
     limited: u64,
     facts: Rc<Vec<Fact>>,
+    pub(crate) kept: Option<Rc<Kept>>,
     /// States of one number have the same limits and facts.
     number: u64,
 }
@@ -201,7 +206,13 @@ impl State {
 
     /// Returns the facts without the registers, for a case that is only looked into.
     pub(crate) fn case(&self) -> Self {
-        Self { registers: Vec::new(), limits: self.limits.clone(), facts: Rc::clone(&self.facts), ..*self }
+        Self {
+            registers: Vec::new(),
+            limits: self.limits.clone(),
+            facts: Rc::clone(&self.facts),
+            kept: None,
+            ..*self
+        }
     }
 
     /// States of one number have the same limits and facts.
@@ -885,6 +896,9 @@ impl Symbols {
                 return right.plus(&base, 1);
             }
         }
+        if let Some(value) = self.follow(state, (one, &a), (other, &b)) {
+            return value.plus(&base, 1);
+        }
         let (low, high) = (
             self.low(one, &a, 2)?.min(self.low(other, &b, 2)?),
             self.high(one, &a, 2)?.max(self.high(other, &b, 2)?),
@@ -913,6 +927,51 @@ impl Symbols {
             }
         }
         value.plus(&base, 1)
+    }
+
+    /// Returns a form that is `a` where `one` holds and `b` where `other` does, if the two have a constant
+    /// difference and follow terms that have one number here and another there: the rounds that are left of
+    /// an unrolled loop, for example.
+    fn follow(
+        &mut self,
+        state: &State,
+        (one, a): (&State, &Form),
+        (other, b): (&State, &Form),
+    ) -> Option<Form> {
+        let difference = b.plus(a, -1)?.as_constant().filter(|it| *it != 0)?;
+        if self.is_unstable(a) {
+            return None;
+        }
+        self.work += 1 + one.facts.len() as u64 / 8;
+        for fact in one.facts.iter() {
+            let (Some(here), Some(there)) = (self.number_of(one, fact), self.number_of(other, fact)) else {
+                continue;
+            };
+            let step = there.saturating_sub(here);
+            if step == 0 || remainder(difference, step.abs()) != 0 {
+                continue;
+            }
+            let terms = Form { constant: 0, terms: Terms::clone(&fact.terms) };
+            // Where the ways meet, the terms are known to lie between the two numbers.
+            if self.is_within(state, &terms, 1, (here.min(there), here.max(there))) {
+                return terms.add(-here)?.times(difference / step)?.plus(a, 1);
+            }
+        }
+        None
+    }
+
+    /// Returns the number that the terms of a fact have, if the ranges and the facts about them say one.
+    fn number_of(&self, state: &State, fact: &Fact) -> Option<i128> {
+        let opposite: Terms = fact.terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
+        let most = |terms: &Terms, signs: u64| {
+            let is_same = |it: &&Fact| it.signs == signs && it.terms == *terms;
+            let said = state.facts.iter().find(is_same).map(|it| it.bound);
+            said.into_iter().chain(self.by_ranges(state, terms)).min()
+        };
+        let high = most(&fact.terms, fact.signs)?;
+        // Each symbol has two bits, one for each sign.
+        let signs = (fact.signs & NEGATIVE) << 1 | (fact.signs >> 1) & NEGATIVE;
+        (most(&opposite, signs)? == -high).then_some(high)
     }
 
     /// Returns the product of two forms that are not constant.

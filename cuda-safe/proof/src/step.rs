@@ -133,9 +133,7 @@ impl Analysis<'_> {
             Op::Min | Op::Max => {
                 let a = self.symbols.reading(state, &a, bits, is_signed);
                 let b = self.symbols.reading(state, &b, bits, is_signed);
-                let (first, second) = if step.op == Op::Min { (&a, &b) } else { (&b, &a) };
-                let test = Test::Compare { op: Op::Le, bits, is_signed, a: first.clone(), b: second.clone() };
-                self.choose(state, &test, &a, &b)
+                self.extreme(state, step, a, b)
             }
             Op::Shl | Op::Shr => {
                 let amount = match b.as_constant() {
@@ -388,6 +386,38 @@ impl Analysis<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Returns the smaller one of two numbers, or the larger one. Two pairs with the same difference have
+    /// values that follow from each other: `min(a, b)` is `b + min(a - b, 0)`, and `max(a, b)` is
+    /// `a - min(a - b, 0)`.
+    fn extreme(&mut self, state: &mut State, step: &Step, a: Form, b: Form) -> Option<Form> {
+        let is_least = step.op == Op::Min;
+        let ordered = State::ordered(&a, &b).filter(|(.., difference)| !self.symbols.is_unstable(difference));
+        if let Some((first, second, difference)) = &ordered
+            && let Some(lesser) = state.lesser(difference)
+        {
+            return if is_least { second.plus(lesser, 1) } else { first.plus(lesser, -1) };
+        }
+        let (first, second) = if is_least { (&a, &b) } else { (&b, &a) };
+        let test = Test::Compare {
+            op: Op::Le,
+            bits: step.bits,
+            is_signed: step.is_signed,
+            a: first.clone(),
+            b: second.clone(),
+        };
+        let value = self.choose(state, &test, &a, &b)?;
+        if let Some((first, second, difference)) = ordered
+            && [&a, &b].iter().all(|it| **it != value)
+            && !self.symbols.is_unstable(&value)
+        {
+            let lesser = if is_least { value.plus(second, -1) } else { first.plus(&value, -1) };
+            if let Some(lesser) = lesser {
+                state.keep_lesser(difference, lesser);
+            }
+        }
+        Some(value)
     }
 
     /// Returns `a` where the test holds, and `b` where it does not.

@@ -3,7 +3,7 @@
 
 use crate::finding::Finding;
 use crate::host_line::HostLine;
-use crate::memory::{Allocations, Found};
+use crate::memory::Allocations;
 
 /// Where one side of a copy is.
 #[derive(Clone, Debug)]
@@ -163,10 +163,11 @@ pub(super) fn live(
     verb: &str,
 ) -> Result<*mut u8, String> {
     let span = span.unwrap_or(u64::MAX);
-    match allocations.find(address, span) {
-        Found::Inside(it) => Ok(it.host_at(address)),
-        Found::Beyond(it) => Err(format!("{verb} {span} bytes at {address:#x}, past the end of {it}")),
-        Found::Unknown => {
+    // Memory that is to be freed is still there.
+    match allocations.at(address) {
+        Some(it) if span <= it.end() - address => Ok(it.host_at(address)),
+        Some(it) => Err(format!("{verb} {span} bytes at {address:#x}, past the end of {it}")),
+        None => {
             let near = allocations.nearest(address).map_or_else(String::new, |near| format!(": {near}"));
             Err(format!("{verb} {span} bytes at {address:#x}, where no memory is live{near}"))
         }
