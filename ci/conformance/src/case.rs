@@ -57,4 +57,9 @@ impl Cases {
         let last = self.list.len() - 1;
         &mut self.list[last]
     }
+
+    /// Adds a case with a process of its own.
+    pub(crate) fn alone(&mut self, id: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + 'static) {
+        self.add(id, run).alone();
+    }
 }

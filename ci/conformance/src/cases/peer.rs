@@ -36,8 +36,7 @@ pub(super) fn add(cases: &mut Cases) {
             let (d, s) = (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Device, &source)?);
             copy(log, blocking, d.ptr(), 0, s.ptr(), 0, N);
             ask!(log, cudaDeviceSynchronize());
-            let got = d.load(log)?;
-            log.bytes("all bytes", &got, &source);
+            d.compare(log, "all bytes", &source)?;
             Ok(())
         });
         for (what, to_null, from_null, to_device, from_device, bytes) in [
@@ -73,14 +72,12 @@ pub(super) fn add(cases: &mut Cases) {
                         let d = Block::new(log, Kind::Device, N)?;
                         copy(log, blocking, d.ptr(), to, s.ptr(), from, N);
                         ask!(log, cudaDeviceSynchronize());
-                        let got = d.load(log)?;
-                        log.bytes("all bytes", &got, &source);
+                        d.compare(log, "all bytes", &source)?;
                         // The other functions find both devices by themselves.
                         d.store(log, &vec![0; N])?;
                         ask!(log, cudaMemcpy(d.ptr(), s.ptr(), N, cudaMemcpyDefault));
                         ask!(log, cudaDeviceSynchronize());
-                        let got = d.load(log)?;
-                        log.bytes("all bytes again", &got, &source);
+                        d.compare(log, "all bytes again", &source)?;
                         Ok(())
                     })
                     .two_devices()
@@ -94,8 +91,7 @@ pub(super) fn add(cases: &mut Cases) {
                 let d = Block::new(log, Kind::Device, N)?;
                 need!(log, cudaSetDevice(0));
                 let gate = Gate::hold(log, ptr::null_mut())?;
-                let (waited, ()) = gate.blocks(|| copy(log, blocking, d.ptr(), 1, s.ptr(), 0, N));
-                log.fact("waits", waited);
+                gate.waits(log, |log| copy(log, blocking, d.ptr(), 1, s.ptr(), 0, N));
                 ask!(log, cudaDeviceSynchronize());
                 Ok(())
             })

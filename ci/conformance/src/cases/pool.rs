@@ -91,22 +91,20 @@ fn making(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add("cudaDeviceSetMemPool/its own, and the default again", |log| {
-            let (mut default, mut got) = (ptr::null_mut(), ptr::null_mut());
-            need!(log, cudaDeviceGetDefaultMemPool(&raw mut default, 0));
-            let own = pool(log)?;
-            ask!(log, cudaDeviceSetMemPool(0, own));
-            ask!(log, cudaDeviceGetMemPool(&raw mut got, 0));
-            log.fact("own", got == own);
-            let block = Block::new(log, Kind::Pool, 4096)?;
-            number(log, "used", own, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-            ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
-            ask!(log, cudaDeviceSetMemPool(0, default));
-            ask!(log, cudaMemPoolDestroy(own));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaDeviceSetMemPool/its own, and the default again", |log| {
+        let (mut default, mut got) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaDeviceGetDefaultMemPool(&raw mut default, 0));
+        let own = pool(log)?;
+        ask!(log, cudaDeviceSetMemPool(0, own));
+        ask!(log, cudaDeviceGetMemPool(&raw mut got, 0));
+        log.fact("own", got == own);
+        let block = Block::new(log, Kind::Pool, 4096)?;
+        number(log, "used", own, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
+        ask!(log, cudaDeviceSetMemPool(0, default));
+        ask!(log, cudaMemPoolDestroy(own));
+        Ok(())
+    });
 }
 
 fn attributes(cases: &mut Cases) {
@@ -183,8 +181,7 @@ fn attributes(cases: &mut Cases) {
         ask!(log, cudaMemcpyAsync(start, source.as_ptr().cast(), 4096, cuda_sys::cudaMemcpyDefault, on));
         ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cuda_sys::cudaMemcpyDefault, on));
         ask!(log, cudaStreamSynchronize(on));
-        let got = back.load(log)?;
-        log.bytes("all bytes", &got, &source);
+        back.compare(log, "all bytes", &source)?;
         number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
         ask!(log, cudaFreeAsync(start, on));
         ask!(log, cudaStreamSynchronize(on));
@@ -208,15 +205,13 @@ fn attributes(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add("cudaMalloc/is not of the default pool", |log| {
-            let mut pool = ptr::null_mut();
-            need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
-            let _block = Block::new(log, Kind::Device, 1 << 20)?;
-            number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaMalloc/is not of the default pool", |log| {
+        let mut pool = ptr::null_mut();
+        need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
+        let _block = Block::new(log, Kind::Device, 1 << 20)?;
+        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        Ok(())
+    });
     cases.add("cudaMemPoolTrimTo/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         ask!(log, cudaMemPoolTrimTo(ptr::null_mut(), 0));

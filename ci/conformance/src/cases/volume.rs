@@ -81,8 +81,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                         want[start..start + extent.0].copy_from_slice(&source[start..start + extent.0]);
                     }
                 }
-                let got = d.load(log)?;
-                log.bytes("all bytes", &got, &want);
+                d.compare(log, "all bytes", &want)?;
                 Ok(())
             });
         }
@@ -112,17 +111,14 @@ fn pitched(cases: &mut Cases, blocking: bool) {
         if !promised(to, from, blocking) {
             continue;
         }
-        cases
-            .add(format!("{api}/{which}, waits for the held legacy stream"), move |log| {
-                let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                let parameters = whole(d, s, way);
-                let (waited, ()) = gate.blocks(|| copy(log, blocking, &parameters));
-                log.fact("waits", waited);
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("{api}/{which}, waits for the held legacy stream"), move |log| {
+            let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+            let gate = Gate::hold(log, ptr::null_mut())?;
+            let parameters = whole(d, s, way);
+            gate.waits(log, |log| copy(log, blocking, &parameters));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
     }
     cases.add(format!("{api}/nothing said at all"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
@@ -155,8 +151,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                 want[to..to + 20].copy_from_slice(&source[from..from + 20]);
             }
         }
-        let got = d.load(log)?;
-        log.bytes("all bytes", &got, &want);
+        d.compare(log, "all bytes", &want)?;
         Ok(())
     });
 }
@@ -204,8 +199,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
                 want[line * PITCH..line * PITCH + WIDTH]
                     .copy_from_slice(&source[line * PITCH..line * PITCH + WIDTH]);
             }
-            let got = d.load(log)?;
-            log.bytes("all bytes", &got, &want);
+            d.compare(log, "all bytes", &want)?;
             Ok(())
         });
     }
@@ -242,8 +236,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
             },
         );
         ask!(log, cudaDeviceSynchronize());
-        let got = d.load(log)?;
-        log.bytes("all bytes", &got, &source);
+        d.compare(log, "all bytes", &source)?;
         Ok(())
     });
     let changes: [(&str, Change<cudaMemcpy3DParms>); 9] = [
@@ -345,8 +338,7 @@ fn peers(cases: &mut Cases, blocking: bool) {
                 ask!(log, cudaMemcpy3DPeerAsync(&raw const parameters, ptr::null_mut()));
             }
             ask!(log, cudaDeviceSynchronize());
-            let got = d.load(log)?;
-            log.bytes("all bytes", &got, &source);
+            d.compare(log, "all bytes", &source)?;
             Ok(())
         })
         .two_devices()

@@ -35,7 +35,7 @@ api! {
             }
         };
         let found = cudaPointerAttributes {
-            type_, device, devicePointer: on_device, hostPointer: on_host, reserved: [0; 8],
+            type_, device, devicePointer: on_device, hostPointer: on_host, ..Default::default()
         };
         put(Some(out), found)
     }

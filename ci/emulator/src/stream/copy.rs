@@ -97,6 +97,12 @@ impl Copy {
         if let Memory::Staged(bytes, _) = &self.from.memory { bytes.len() } else { 0 }
     }
 
+    /// Has the copy write to memory of this library.
+    pub(super) fn discard_result(&mut self) {
+        let bytes = self.volume.span(self.to.pitch, self.to.slice).and_then(|it| usize::try_from(it).ok());
+        self.to.memory = Memory::Staged(vec![0; bytes.unwrap_or(0)], None);
+    }
+
     /// Copies the bytes of the source now, so that the program may reuse it. Does nothing if the machine
     /// knows the source but it is gone: the copy itself reports that.
     ///

@@ -18,6 +18,7 @@ mod fill;
 mod flags;
 mod grid;
 mod host;
+pub(crate) mod local;
 mod names;
 mod nested;
 mod queue;
