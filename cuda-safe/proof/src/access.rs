@@ -1,7 +1,5 @@
 //! The accesses of a kernel: which bytes a step reads and writes, of what.
 
-use std::rc::Rc;
-
 use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
 use crate::form::{Form, gcd, remainder};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
@@ -84,10 +82,11 @@ impl Analysis<'_> {
                 let base = own_space(base);
                 let element = u32::from(step.bits) / 8;
                 if step.op != Op::Load && (step.op != Op::Matrix || step.flag) {
-                    self.written.insert((base, element));
+                    add(&mut self.written, (base, element));
                 }
-                if step.op == Op::Load && step.loaded != Loaded::Strong {
-                    self.loaded.insert((base, element, step.loaded == Loaded::ReadOnly));
+                // A value that nothing uses need not stay the same.
+                if step.op == Op::Load && step.loaded != Loaded::Strong && !step.to.is_empty() {
+                    add(&mut self.loaded, (base, element, step.loaded == Loaded::ReadOnly));
                 }
             }
         }
@@ -111,7 +110,7 @@ impl Analysis<'_> {
             } else {
                 self.symbols.unstable(low, high, origin, step.at)
             };
-            self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(Rc::new(form)) });
+            self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(form) });
         }
     }
 
@@ -129,9 +128,16 @@ impl Analysis<'_> {
         if access.low < 0 || access.high > end {
             self.beyond.get_or_insert_with(|| access.clone());
         }
-        let key = (access.base, access.reads, access.writes);
-        let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
-        (*low, *high) = (access.low.min(*low), access.high.max(*high));
+        let reached = self.reached.iter_mut().find(|it| it.is_like(access.base, access.reads, access.writes));
+        match reached {
+            // The needs stay what they are.
+            Some(it) if access.low >= it.low && access.high <= it.high && access.align <= it.align => return,
+            Some(it) => {
+                (it.low, it.high) = (access.low.min(it.low), access.high.max(it.high));
+                it.align = access.align.max(it.align);
+            }
+            None => self.reached.push(access.clone()),
+        }
         self.log.push(access);
     }
 
@@ -160,7 +166,7 @@ impl Analysis<'_> {
         if factor != 1 || bases.next().is_some() {
             return None;
         }
-        Some((base, address.replace(symbol, &Form::constant(0))?))
+        Some((base, address.without(symbol)))
     }
 
     /// Returns the bytes of an access, or why they are not known.
@@ -238,8 +244,8 @@ impl Analysis<'_> {
             Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
             Base::Workspace => (BARRIER.start, BARRIER.end - end),
             Base::Parameter(..) => {
-                let reached = self.reached.get(&(base, reads, writes));
-                reached.map_or((i128::MAX, i128::MIN), |(low, high)| (*low, *high - end))
+                let reached = self.reached.iter().find(|it| it.is_like(base, reads, writes));
+                reached.map_or((i128::MAX, i128::MIN), |it| (it.low, it.high - end))
             }
         };
         let high = self.symbols.high_in_parts(state, offset, most).and_then(|high| high.checked_add(end));
@@ -248,6 +254,13 @@ impl Analysis<'_> {
         let low = low.and_then(i128::checked_neg);
         let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
         Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
+    }
+}
+
+/// Adds something to a list of few.
+fn add<T: PartialEq>(list: &mut Vec<T>, new: T) {
+    if !list.contains(&new) {
+        list.push(new);
     }
 }
 

@@ -128,9 +128,12 @@ impl<'w, 'a> Walk<'w, 'a> {
                 {
                     let needed = &graph.blocks[block].needed;
                     self.analysis.symbols.work += 1 + state.registers.len() as u64 / 64;
-                    for (register, value) in state.registers.iter_mut().enumerate() {
-                        if !needed.contains(register) {
-                            *value = Value::Unset;
+                    for (own, mut kept) in state.registers.chunks_mut(64).zip(needed.words()) {
+                        for value in own {
+                            if kept & 1 == 0 && !matches!(value, Value::Unset) {
+                                *value = Value::Unset;
+                            }
+                            kept >>= 1;
                         }
                     }
                     open.push((block, state));
@@ -172,9 +175,9 @@ impl<'w, 'a> Walk<'w, 'a> {
     fn differ(&self, one: &State, other: &State, block: usize) -> bool {
         let needed = &self.graph.blocks[block].needed;
         one.registers.iter().zip(&other.registers).enumerate().any(|(register, pair)| match pair {
-            (Value::Number(a), Value::Number(b)) if !Rc::ptr_eq(a, b) && needed.contains(register) => {
+            (Value::Number(a), Value::Number(b)) if a != b && needed.contains(register) => {
                 let is_flag = |it: &Form| matches!(it.as_constant(), Some(0 | 1));
-                is_flag(a) && is_flag(b) && a != b || !self.analysis.symbols.has_same_base(a, b)
+                is_flag(a) && is_flag(b) || !self.analysis.symbols.has_same_base(a, b)
             }
             (Value::Test(a), Value::Test(b)) if needed.contains(register) => {
                 matches!((&**a, &**b), (Test::Is(a), Test::Is(b)) if a != b)
@@ -195,13 +198,14 @@ impl<'w, 'a> Walk<'w, 'a> {
                 (Value::Number(a), Value::Number(b)) => {
                     let choice = self.analysis.symbols.choice(&mut both, (one, a), (other, b));
                     // The value is one of the two, but may be anything.
-                    choice.map_or(Value::Unset, |form| Value::Number(Rc::new(form)))
+                    choice.map_or(Value::Unset, Value::Number)
                 }
                 (Value::Test(_), Value::Test(_)) => Value::Test(Rc::new(Test::Unknown)),
                 _ => Value::Unset,
             });
         }
         both.registers = registers;
+        both.keep_common(one, other);
         both
     }
 

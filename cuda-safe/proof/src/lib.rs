@@ -85,11 +85,16 @@
 //!    of them count. A test of tests is looked into as far as the budget goes, and 32 deep. A bound of a sum
 //!    is the sum of bounds of its parts, too: so a row and a column have the facts that each needs. How many
 //!    zeros a number begins with, and whether its bits in another order are zero, follows from its range.
+//!    Where two ways meet, a value that differs by a constant is a form of terms that have one number on the
+//!    one way and another on the other: both ways verify it (the rounds that an unrolled loop leaves over).
+//!    Pairs of numbers with one difference have their smaller and larger ones from one symbol: `min(a, b)` is
+//!    `b + min(a - b, 0)`, and `max(a, b)` is `a - min(a - b, 0)`, of whole numbers that were read before.
 //! 3. **Loops.** What is claimed of a loop's header holds before the loop, and at each way back it is
 //!    verified under the claim itself: induction. The accesses that count are those of the pass in which
 //!    everything was verified. A claim may be a hope: that a counter of 64 bits that is read as one of 32
-//!    does not wrap there, or that a range is no wider than it was found under a wider claim. Loops whose
-//!    rounds decide by themselves are gone through round by round.
+//!    does not wrap there, that a range is no wider than it was found under a wider claim, or that it ends
+//!    where the loop compares the register. Loops whose rounds decide by themselves are gone through round by
+//!    round.
 //! 4. **Accesses.** An address is a form with exactly one pointer or variable, once, and a remainder whose
 //!    range gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers,
 //!    or of another state space than the instruction's is refused, and so is one in a register that has not
@@ -157,6 +162,7 @@
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |
 //! | `state.rs` | symbols, facts, bounds, readings, quotients |
+//! | `kept.rs` | what a state remembers beside: smaller ones of pairs |
 //! | `analysis.rs` | the launch while it is gone through, and the values of operands |
 //! | `step.rs` | what each step does to a state |
 //! | `refine.rs` | predicates, and what is known where a test has an outcome |
@@ -172,6 +178,7 @@ mod analysis;
 mod flow;
 mod form;
 mod graph;
+mod kept;
 mod launch;
 mod loops;
 mod lower;

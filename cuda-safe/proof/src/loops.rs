@@ -23,6 +23,8 @@ const MOST_ROUND_STEPS: u64 = 4_000;
 const MOST_TESTS: u32 = 200;
 /// Passes through a loop that take a range as it is found. Later ones take more, so that they come to an end.
 const EXACT: u32 = 4;
+/// Numbers that a register is compared with, of which the ranges of a loop make use.
+const MOST_STOPS: usize = 4;
 /// A displacement that a register cannot have.
 const FAR: i128 = 1 << 66;
 
@@ -58,6 +60,23 @@ struct Changed {
     symbol: Symbol,
     /// What is claimed if `change` does not hold.
     other: Option<Change>,
+    /// Numbers that the loop compares it with: ends of ranges to claim.
+    stops: Vec<i128>,
+}
+
+impl Changed {
+    /// Keeps the number that a register is compared with, if its difference from the register is the form.
+    fn note_stop(&mut self, form: Option<&Form>) {
+        let (Some(form), Change::Range(..) | Change::Between(..)) = (form, &self.change) else { return };
+        let sign = form.coefficient(self.symbol);
+        if sign.abs() != 1 || self.stops.len() >= MOST_STOPS {
+            return;
+        }
+        let value = self.before.plus(&Form::symbol(self.symbol), 1);
+        let number =
+            form.times(sign).zip(value).and_then(|(form, value)| value.plus(&form, -1)?.as_constant());
+        self.stops.extend(number);
+    }
 }
 
 impl Walk<'_, '_> {
@@ -98,7 +117,7 @@ impl Walk<'_, '_> {
             }
         }
         let rounds = self.analysis.symbols.new_counter(FAR);
-        let mut facts = self.guesses(&entry, &changed, rounds, oldest);
+        let mut facts = self.guesses(&entry, &mut changed, rounds, oldest);
         let (mut pass, mut is_narrowed) = (0, false);
         self.analysis.is_recording = was_recording;
         let exits = loop {
@@ -166,7 +185,7 @@ impl Walk<'_, '_> {
             let is_lost = self.analysis.symbols.is_unstable(before);
             let change = if is_lost { Change::Lost } else { Change::Between(-FAR, FAR) };
             let (bits, before) = (self.analysis.bits(register), Form::clone(before));
-            list.push(Changed { register, bits, before, change, symbol, other: None });
+            list.push(Changed { register, bits, before, change, symbol, other: None, stops: Vec::new() });
         }
         list
     }
@@ -219,7 +238,7 @@ impl Walk<'_, '_> {
                 (Change::Lost, _) => None,
                 (_, None) => one.before.plus(&own, 1),
             };
-            let value = value.map_or(Value::Unset, |form| Value::Number(Rc::new(form)));
+            let value = value.map_or(Value::Unset, Value::Number);
             if let Some(own) = state.registers.get_mut(one.register as usize) {
                 *own = value;
             }
@@ -307,7 +326,7 @@ impl Walk<'_, '_> {
     fn guesses(
         &mut self,
         entry: &State,
-        changed: &[Changed],
+        changed: &mut [Changed],
         rounds: Symbol,
         oldest: usize,
     ) -> Vec<(Form, i128)> {
@@ -322,7 +341,8 @@ impl Walk<'_, '_> {
                 Test::And(one, other, _) => open.extend([Rc::clone(one), Rc::clone(other)]),
                 Test::Compare { a, b, .. } => {
                     let mut form = a.plus(b, -1);
-                    for one in changed {
+                    for one in &mut *changed {
+                        one.note_stop(form.as_ref());
                         if let Change::Step(step) = one.change {
                             let distance = count.times(step);
                             form = form
@@ -369,7 +389,7 @@ impl Walk<'_, '_> {
                 }
             }
         }
-        for one in changed {
+        for one in &*changed {
             let Change::Step(step) = one.change else { continue };
             let value = one.before.plus(&count, step);
             if step == 0 || self.analysis.symbols.has_base(&one.before) {
@@ -492,16 +512,16 @@ impl Walk<'_, '_> {
                     holds = false;
                     let widened = found.filter(|_| pass < 14).map(|found| {
                         let types = range_of(one.bits, true);
-                        let lower = if pass < EXACT {
-                            found.0
+                        // Of a plain register, the range is that of its value.
+                        let is_plain = *factor == 1 && from.as_constant() == Some(0);
+                        let own = one.stops.iter().filter(|_| is_plain).flat_map(|it| [it - 1, *it, it + 1]);
+                        let usual = [255, 256, 1023, 1024, 65_535, 65_536, types.1, 2 * types.1 + 1];
+                        let (lower, upper) = if pass < EXACT {
+                            found
                         } else {
-                            [0, -1, types.0].into_iter().find(|it| *it <= found.0).unwrap_or(-FAR)
-                        };
-                        let stops = [255, 256, 1023, 1024, 65_535, 65_536, types.1, 2 * types.1 + 1];
-                        let upper = if pass < EXACT {
-                            found.1
-                        } else {
-                            stops.into_iter().find(|it| *it >= found.1).unwrap_or(FAR)
+                            let lower = own.clone().chain([0, -1, types.0]).filter(|it| *it <= found.0).max();
+                            let upper = own.chain(usual).filter(|it| *it >= found.1).min();
+                            (lower.unwrap_or(-FAR), upper.unwrap_or(FAR))
                         };
                         (lower.min(*low), upper.max(*high))
                     });

@@ -11,7 +11,7 @@ use crate::state::{Base, State, Test, Value, range_of};
 /// Comparisons of a test from which the value that it chooses gets bounds.
 const MOST_COMPARED: u32 = 6;
 /// A test, and the values where it holds and where it does not.
-pub(crate) type Chosen = (Rc<Test>, Rc<Form>, Rc<Form>);
+pub(crate) type Chosen = (Rc<Test>, Form, Form);
 
 impl Analysis<'_> {
     /// Applies a step that is no branch.
@@ -41,10 +41,10 @@ impl Analysis<'_> {
         // A form that became too large is forgotten.
         let value = match self.compute(state, step).filter(|_| self.bits(to) <= 64) {
             None => Value::Unset,
-            Some(form) => Value::Number(Rc::new(match form.as_constant() {
+            Some(form) => Value::Number(match form.as_constant() {
                 Some(constant) => Form::constant(signed(constant, self.bits(to))),
                 None => form,
-            })),
+            }),
         };
         self.set(state, to, value);
     }
@@ -133,15 +133,7 @@ impl Analysis<'_> {
             Op::Min | Op::Max => {
                 let a = self.symbols.reading(state, &a, bits, is_signed);
                 let b = self.symbols.reading(state, &b, bits, is_signed);
-                let (first, second) = if step.op == Op::Min { (&a, &b) } else { (&b, &a) };
-                let test = Test::Compare {
-                    op: Op::Le,
-                    bits,
-                    is_signed,
-                    a: Rc::new(first.clone()),
-                    b: Rc::new(second.clone()),
-                };
-                self.choose(state, &test, &a, &b)
+                self.extreme(state, step, a, b)
             }
             Op::Shl | Op::Shr => {
                 let amount = match b.as_constant() {
@@ -195,9 +187,8 @@ impl Analysis<'_> {
                         && !self.symbols.is_unstable(x)
                         && self.symbols.is_within(state, x, 1, (-1, 0))
                     {
-                        let (x, zero) = (Rc::clone(x), Rc::new(Form::constant(0)));
-                        let test =
-                            Test::Compare { op: Op::Lt, bits, is_signed: true, a: x, b: Rc::clone(&zero) };
+                        let (x, zero) = (x.clone(), Form::constant(0));
+                        let test = Test::Compare { op: Op::Lt, bits, is_signed: true, a: x, b: zero.clone() };
                         return self.choose(state, &test, y, &zero);
                     }
                 }
@@ -300,16 +291,16 @@ impl Analysis<'_> {
         }
     }
 
-    fn unary(&mut self, state: &mut State, step: &Step, a: &Rc<Form>, to_bits: u8) -> Option<Form> {
+    fn unary(&mut self, state: &mut State, step: &Step, a: &Form, to_bits: u8) -> Option<Form> {
         let bits = step.bits;
         match step.op {
             Op::Mov => Some(Form::clone(a)),
             Op::Neg => a.times(-1),
             Op::Not => a.times(-1)?.add(-1),
             Op::Abs => {
-                let value = Rc::new(self.symbols.reading(state, a, bits, true));
-                let zero = Rc::new(Form::constant(0));
-                let test = Test::Compare { op: Op::Ge, bits, is_signed: true, a: Rc::clone(&value), b: zero };
+                let value = self.symbols.reading(state, a, bits, true);
+                let zero = Form::constant(0);
+                let test = Test::Compare { op: Op::Ge, bits, is_signed: true, a: value.clone(), b: zero };
                 let opposite = value.times(-1)?;
                 self.choose(state, &test, &value, &opposite)
             }
@@ -397,6 +388,38 @@ impl Analysis<'_> {
         }
     }
 
+    /// Returns the smaller one of two numbers, or the larger one. Two pairs with the same difference have
+    /// values that follow from each other: `min(a, b)` is `b + min(a - b, 0)`, and `max(a, b)` is
+    /// `a - min(a - b, 0)`.
+    fn extreme(&mut self, state: &mut State, step: &Step, a: Form, b: Form) -> Option<Form> {
+        let is_least = step.op == Op::Min;
+        let ordered = State::ordered(&a, &b).filter(|(.., difference)| !self.symbols.is_unstable(difference));
+        if let Some((first, second, difference)) = &ordered
+            && let Some(lesser) = state.lesser(difference)
+        {
+            return if is_least { second.plus(lesser, 1) } else { first.plus(lesser, -1) };
+        }
+        let (first, second) = if is_least { (&a, &b) } else { (&b, &a) };
+        let test = Test::Compare {
+            op: Op::Le,
+            bits: step.bits,
+            is_signed: step.is_signed,
+            a: first.clone(),
+            b: second.clone(),
+        };
+        let value = self.choose(state, &test, &a, &b)?;
+        if let Some((first, second, difference)) = ordered
+            && [&a, &b].iter().all(|it| **it != value)
+            && !self.symbols.is_unstable(&value)
+        {
+            let lesser = if is_least { value.plus(second, -1) } else { first.plus(&value, -1) };
+            if let Some(lesser) = lesser {
+                state.keep_lesser(difference, lesser);
+            }
+        }
+        Some(value)
+    }
+
     /// Returns `a` where the test holds, and `b` where it does not.
     fn choose(&mut self, state: &mut State, test: &Test, a: &Form, b: &Form) -> Option<Form> {
         let (mut one, mut other) = (state.case(), state.case());
@@ -454,7 +477,7 @@ impl Analysis<'_> {
             return None;
         };
         let number = |register: &u32| match state.registers.get(*register as usize) {
-            Some(Value::Number(form)) if !self.symbols.is_unstable(form) => Some(Rc::clone(form)),
+            Some(Value::Number(form)) if !self.symbols.is_unstable(form) => Some(form.clone()),
             _ => None,
         };
         let (a, b) = (number(a)?, number(b)?);

@@ -37,6 +37,9 @@ fn attributes(cases: &mut Cases) {
     }
 }
 
+/// The limits whose values do not depend on the device much.
+const KEPT: [&str; 4] = ["stack", "printf", "heap", "pending launches"];
+
 fn limits(cases: &mut Cases) {
     let known = [
         (cuda_sys::cudaLimitStackSize, "stack"),
@@ -57,6 +60,23 @@ fn limits(cases: &mut Cases) {
                 Ok(())
             });
         }
+    }
+    for (limit, what) in known.into_iter().filter(|it| KEPT.contains(&it.1)) {
+        cases
+            .add(format!("cudaDeviceSetLimit/{what}, what is kept"), move |log| {
+                let stacks =
+                    [17 << 10, 1 << 17, 3 << 16, 1 << 18, 5 << 16, 3 << 17, 7 << 16, (1 << 19) - 1024];
+                let sizes = [1 << 16, 5_000_000, 10 << 20, 100_000_001, 1 << 29, 3 << 30];
+                let values: &[usize] = if what == "stack" { &stacks } else { &sizes };
+                for value in values {
+                    let mut now = 7;
+                    ask!(log, "set", cudaDeviceSetLimit(limit, *value));
+                    ask!(log, "read", cudaDeviceGetLimit(&raw mut now, limit));
+                    log.fact(&format!("{value}"), now);
+                }
+                Ok(())
+            })
+            .alone();
     }
 }
 

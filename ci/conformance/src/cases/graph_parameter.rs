@@ -624,6 +624,55 @@ fn memory(cases: &mut Cases) {
         ask!(log, "trim device 100", cudaDeviceGraphMemTrim(100));
         Ok(())
     });
+    cases.alone(
+        "cudaDeviceGetGraphMemAttribute/of graphs that free their memory, and are destroyed",
+        |log| {
+            let read = |log: &mut Log, name: &str| {
+                let mut values = [7_u64; 4];
+                for (number, value) in (0..).zip(&mut values) {
+                    let attribute = cuda_sys::cudaGraphMemAttributeType(number);
+                    need!(log, cudaDeviceGetGraphMemAttribute(0, attribute, (&raw mut *value).cast()));
+                }
+                log.fact(name, format_args!("{:?}", values.map(|it| it >> 20)));
+                Ok(())
+            };
+            let on = stream(log)?;
+            let mut runs = Vec::new();
+            for bytes in [1 << 20, 40 << 20] {
+                let (graph, mut free) = (graph(log)?, ptr::null_mut());
+                let (node, at) = allocation(log, graph, bytes, |_| {});
+                need!(log, cudaGraphAddMemFreeNode(&raw mut free, graph, &raw const node, 1, at));
+                let run = ready(log, graph)?;
+                read(log, "made")?;
+                need!(log, cudaGraphLaunch(run, on));
+                need!(log, cudaStreamSynchronize(on));
+                read(log, "launched")?;
+                need!(log, cudaGraphLaunch(run, on));
+                need!(log, cudaStreamSynchronize(on));
+                read(log, "again")?;
+                runs.push(run);
+            }
+            ask!(log, cudaGraphExecDestroy(runs[1]));
+            read(log, "one destroyed")?;
+            ask!(log, cudaDeviceGraphMemTrim(0));
+            read(log, "trimmed")?;
+            need!(log, cudaGraphLaunch(runs[0], on));
+            need!(log, cudaStreamSynchronize(on));
+            read(log, "the first again")?;
+            ask!(log, cudaGraphExecDestroy(runs[0]));
+            read(log, "both destroyed")?;
+            let (graph, held) = (graph(log)?, stream(log)?);
+            let (_, at) = allocation(log, graph, 1 << 20, |_| {});
+            let run = ready(log, graph)?;
+            need!(log, cudaGraphLaunch(run, held));
+            need!(log, cudaStreamSynchronize(held));
+            ask!(log, cudaDeviceGraphMemTrim(0));
+            read(log, "trimmed, in use")?;
+            need!(log, cudaFreeAsync(at, held));
+            need!(log, cudaStreamSynchronize(held));
+            read(log, "freed")
+        },
+    );
     cases.add("cudaMallocAsync/in a capture, freed outside of it", |log| {
         let on = stream(log)?;
         need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeThreadLocal));

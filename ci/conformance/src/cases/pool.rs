@@ -6,6 +6,7 @@ use std::ptr;
 use cuda_sys::{cudaMemAccessDesc, cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps};
 
 use crate::case::{Cases, Change};
+use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -388,7 +389,43 @@ fn of_another_device(cases: &mut Cases) {
     }
 }
 
+/// Calls with memory whose free is pending on a stream.
+fn freed_in_the_queue(cases: &mut Cases) {
+    cases
+        .add("cudaFreeAsync/what uses memory that is to be freed", |log| {
+            let (on, other, mut at) =
+                (stream(log)?, Block::new(log, Kind::Device, 4096)?, ptr::null_mut::<c_void>());
+            need!(log, cudaMallocAsync(&raw mut at, 4096, on));
+            need!(log, cudaStreamSynchronize(on));
+            let gate = Gate::hold(log, on)?;
+            need!(log, cudaFreeAsync(at, on));
+            let default = cuda_sys::cudaMemcpyDefault;
+            ask!(log, "set", cudaMemsetAsync(at, 0, 16, on));
+            ask!(log, "rows set", cudaMemset2DAsync(at, 64, 0, 16, 2, on));
+            ask!(log, "to it", cudaMemcpyAsync(at, other.ptr(), 16, default, on));
+            ask!(log, "from it", cudaMemcpyAsync(other.ptr(), at, 16, default, on));
+            ask!(log, "rows of it", cudaMemcpy2DAsync(other.ptr(), 64, at, 64, 16, 2, default, on));
+            ask!(log, "between devices", cudaMemcpyPeerAsync(other.ptr(), 0, at, 0, 16, on));
+            ask!(log, "blocking", cudaMemcpy(other.ptr(), at, 16, default));
+            ask!(log, "freed again", cudaFreeAsync(at, on));
+            let (mut graph, mut node) = (ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaGraphCreate(&raw mut graph, 0));
+            ask!(
+                log,
+                "in a node",
+                cudaGraphAddMemcpyNode1D(&raw mut node, graph, ptr::null(), 0, other.ptr(), at, 16, default)
+            );
+            ask!(log, "freed by a node", cudaGraphAddMemFreeNode(&raw mut node, graph, ptr::null(), 0, at));
+            gate.open();
+            ask!(log, cudaStreamSynchronize(on));
+            ask!(log, "then", cudaMemsetAsync(at, 0, 16, on));
+            Ok(())
+        })
+        .alone();
+}
+
 pub(super) fn add(cases: &mut Cases) {
+    freed_in_the_queue(cases);
     making(cases);
     attributes(cases);
     access(cases);

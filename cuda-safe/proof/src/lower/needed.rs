@@ -54,6 +54,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 step.from = vec![Operand::Number(0), Operand::Number(1)];
             }
         }
+        // What is read, but feeds neither an address nor a guard, need not be kept.
+        for step in steps.iter_mut().filter(|it| matches!(it.op, Op::Load | Op::Atomic)) {
+            step.to.retain(|it| needed[*it as usize]);
+        }
         // Steps, registers and files get new numbers.
         let keeps: Vec<bool> =
             steps.iter().map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize])).collect();

@@ -5,6 +5,7 @@ mod barriers;
 mod doubtful;
 mod fooled;
 mod oracle;
+mod relations;
 mod runs;
 mod searches;
 #[path = "../../tests/kernels/spec.rs"]

@@ -1,0 +1,178 @@
+//! Numbers that follow each other: the rounds that an unrolled loop leaves over, ends of ranges that a loop
+//! compares a register with, the smaller and the larger one of two numbers. And numbers that only look so.
+
+use super::doubtful::{bytes, refused};
+
+/// Up to three rounds, and then those of four: `REST` says how many are left over of `%r6`, up to 100.
+fn unrolled(left_over: &str, second: &str) -> String {
+    format!(
+        "ld.global.u32 %r6, [%rd2]; setp.gt.u32 %p1, %r6, %r2; @%p1 ret; setp.lt.u32 %p1, %r6, 4; @%p1 ret; \
+         {left_over} mov.u32 %r10, %r6; setp.eq.u32 %p1, %r7, 0; @%p1 bra $m; add.u32 %r10, %r6, -1; \
+         setp.eq.u32 %p1, %r7, 1; @%p1 bra $m; add.u32 %r10, %r6, {second}; setp.eq.u32 %p1, %r7, 2; \
+         @%p1 bra $m; add.u32 %r10, %r6, -3; $m: $l: sub.u32 %r10, %r10, 4; STORE \
+         setp.ne.u32 %p1, %r10, 0; @%p1 bra $l;"
+    )
+}
+
+#[test]
+fn rounds_that_are_left_over() {
+    bytes(&unrolled("and.b32 %r7, %r6, 3;", "-2"), 4 * 97, 4);
+    bytes(&unrolled("rem.u32 %r7, %r6, 4;", "-2"), 4 * 97, 4);
+    // One way takes another number of rounds, the rest is that of another number, or of another divisor.
+    refused(&unrolled("and.b32 %r7, %r6, 3;", "-1"), "");
+    refused(&unrolled("and.b32 %r7, %r6, 3;", "-6"), "");
+    refused(&unrolled("and.b32 %r7, %r1, 3;", "-2"), "");
+    refused(&unrolled("add.u32 %r7, %r6, 1; and.b32 %r7, %r7, 3;", "-2"), "");
+    refused(&unrolled("rem.u32 %r7, %r6, 5;", "-2"), "");
+    refused(&unrolled("and.b32 %r7, %r6, 7;", "-2"), "");
+    // Two of the bits of a number that is loaded again.
+    refused(&unrolled("ld.global.u32 %r7, [%rd2]; and.b32 %r7, %r7, 3;", "-2"), "");
+    // Another way leads there, with a number that does not belong to it.
+    let jump = "and.b32 %r7, %r6, 3; ld.volatile.global.u32 %r8, [%rd2]; setp.eq.u32 %p2, %r8, 7; \
+        add.u32 %r10, %r6, -1; @%p2 bra $m;";
+    refused(&unrolled(jump, "-2"), "");
+}
+
+#[test]
+fn numbers_that_follow_a_flag() {
+    // Where the ways meet, one number is known by the other.
+    let of = |test: &str, one: &str, use_of: &str| {
+        format!(
+            "ld.global.u32 %r6, [%rd2]; and.b32 %r6, %r6, 1; mov.u32 %r10, 5; {test} @%p1 bra $m; \
+             mov.u32 %r10, {one}; $m: {use_of} STORE"
+        )
+    };
+    let is_one = "setp.eq.u32 %p1, %r6, 1;";
+    bytes(&of(is_one, "3", ""), 24, 4);
+    bytes(&of(is_one, "0", "mul.lo.u32 %r7, %r6, 5; sub.u32 %r10, %r10, %r7;"), 4, 4);
+    refused(&of(is_one, "1", "mul.lo.u32 %r7, %r6, 6; sub.u32 %r10, %r10, %r7;"), "");
+    refused(&of("setp.ne.u32 %p1, %r6, 1;", "0", "mul.lo.u32 %r7, %r6, 5; sub.u32 %r10, %r10, %r7;"), "");
+    refused(&of("setp.le.u32 %p1, %r6, 1;", "0", "mul.lo.u32 %r7, %r6, 6; sub.u32 %r10, %r10, %r7;"), "");
+}
+
+#[test]
+fn ends_that_a_loop_compares_with() {
+    // A search in depth: down by one where there is a way, and up otherwise.
+    let of = |down: &str, end: &str, back: &str, least: &str| {
+        format!(
+            "mov.u32 %r10, 7; $l: STORE ld.volatile.global.u32 %r6, [%rd2]; setp.eq.u32 %p1, %r6, 0; \
+             @%p1 bra $u; add.s32 %r10, %r10, {down}; setp.ne.s32 %p2, %r10, {end}; @%p2 bra $c; \
+             mov.u32 %r10, {back}; bra $c; $u: sub.s32 %r10, %r10, 1; \
+             $c: setp.ge.s32 %p1, %r10, {least}; @%p1 bra $l;"
+        )
+    };
+    bytes(&of("1", "15", "14", "7"), 4 * 15, 4);
+    bytes(&of("1", "15", "14", "0"), 4 * 15, 4);
+    bytes(&of("1", "15", "8", "3"), 4 * 15, 4);
+    bytes(&of("1", "15", "15", "3").replace("ne.s32", "lt.s32"), 4 * 16, 4);
+    // It steps over the end, goes on behind it, or below zero.
+    refused(&of("2", "15", "14", "7"), "");
+    refused(&of("1", "15", "15", "7"), "");
+    refused(&of("1", "15", "16", "7"), "");
+    refused(&of("1", "5", "4", "3"), "");
+    refused(&of("1", "15", "14", "-1"), "");
+    // The end moves.
+    refused(
+        &of("1", "%r11", "14", "7")
+            .replace("mov.u32 %r10, 7;", "mov.u32 %r10, 7; mov.u32 %r11, 15;")
+            .replace("$u:", "$u: add.u32 %r11, %r11, 1;"),
+        "",
+    );
+}
+
+#[test]
+fn the_smaller_and_the_larger_one() {
+    // %r6 is up to 100. Of it and 50 the smaller one, and what is above.
+    let of = |first: &str, second: &str, then: &str| {
+        format!(
+            "ld.global.u32 %r6, [%rd2]; setp.gt.u32 %p1, %r6, 100; @%p1 ret; sub.s32 %r9, 50, %r6; \
+             sub.s32 %r11, %r6, 50; {first} {second} {then} STORE"
+        )
+    };
+    let sum = "add.s32 %r10, %r7, %r8; sub.s32 %r10, %r10, 50;";
+    bytes(&of("min.s32 %r7, %r6, 50;", "max.s32 %r8, %r9, 0;", sum), 4, 4);
+    bytes(&of("min.u32 %r7, 50, %r6;", "max.s32 %r8, 0, %r9;", sum), 4, 4);
+    bytes(&of("max.s32 %r8, %r9, 0;", "min.s32 %r7, %r6, 50;", sum), 4, 4);
+    bytes(
+        &of(
+            "max.s32 %r7, %r6, 50;",
+            "max.s32 %r8, %r11, 0;",
+            "sub.s32 %r10, %r7, %r8; sub.s32 %r10, %r10, 50;",
+        ),
+        4,
+        4,
+    );
+    bytes(&of("max.s32 %r7, %r6, 50;", "min.s32 %r8, %r9, 0;", sum), 4, 4);
+    bytes(
+        &of(
+            "min.s32 %r7, %r6, 50;",
+            "min.s32 %r8, %r11, 0;",
+            "sub.s32 %r10, %r7, %r8; sub.s32 %r10, %r10, 50;",
+        ),
+        4,
+        4,
+    );
+    // 49 minus the number, above -1, is one below.
+    bytes(
+        &of(
+            "min.s32 %r7, %r6, 50;",
+            "not.b32 %r8, %r6; max.s32 %r8, %r8, -51;",
+            "add.s32 %r10, %r7, %r8; add.s32 %r10, %r10, 1;",
+        ),
+        4,
+        4,
+    );
+    // The smaller one twice, one of each of another number, and a larger one without a sign.
+    refused(&of("min.s32 %r7, %r6, 50;", "min.s32 %r8, %r9, 0;", sum), "");
+    refused(
+        &of(
+            "max.s32 %r7, %r6, 50;",
+            "max.s32 %r8, %r9, 0;",
+            "sub.s32 %r10, %r7, %r8; sub.s32 %r10, %r10, 51;",
+        ),
+        "",
+    );
+    refused(
+        &of(
+            "min.s32 %r7, %r6, 50;",
+            "max.s32 %r8, %r9, 1;",
+            "add.s32 %r10, %r7, %r8; sub.s32 %r10, %r10, 51;",
+        ),
+        "",
+    );
+    refused(&of("min.s32 %r7, %r6, 50;", "max.u32 %r8, %r9, 0;", sum), "");
+    refused(
+        &of(
+            "min.s32 %r7, %r6, 50;",
+            "ld.global.u32 %r6, [%rd2]; sub.s32 %r9, 50, %r6; max.s32 %r8, %r9, 0;",
+            sum,
+        ),
+        "",
+    );
+    refused(
+        &of(
+            "cvt.u16.u32 %h1, %r6; mul.lo.u16 %h1, %h1, 700; min.s16 %h2, %h1, 50; cvt.s32.s16 %r7, %h2;",
+            "mul.lo.s32 %r9, %r6, -700; add.s32 %r9, %r9, 50; max.s32 %r8, %r9, 0;",
+            sum,
+        ),
+        "",
+    );
+    // It was computed on one way only, and in the round before.
+    bytes(
+        &of(
+            "setp.eq.u32 %p1, %r5, 0; mov.u32 %r7, 0; @%p1 bra $m; min.s32 %r7, %r6, 50; $m:",
+            "max.s32 %r8, %r9, 0;",
+            "add.s32 %r10, %r7, %r8;",
+        ),
+        4 * 101,
+        4,
+    );
+    refused(
+        &of("mov.u32 %r7, 50; mov.u32 %r12, 0; $l:", "max.s32 %r8, %r9, 0;", sum).replace(
+            "STORE",
+            "STORE min.s32 %r7, %r6, 50; add.u32 %r6, %r6, 1; sub.s32 %r9, 50, %r6; add.u32 %r12, %r12, 1; \
+             setp.lt.u32 %p1, %r12, 60; @%p1 bra $l;",
+        ),
+        "",
+    );
+}
