@@ -1,13 +1,28 @@
 //! The accesses of a kernel: which bytes a step reads and writes, of what.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
-use crate::form::{Form, gcd, remainder};
+use crate::form::{Form, Terms, gcd, remainder};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
-use crate::state::{Base, State, Value, range_of};
+use crate::state::{Base, State, Symbols, Value, range_of};
 
 /// The bytes of the barrier in the grid's workspace: cooperative groups' headers have its layout, a word with
 /// the workspace's size and a word that the blocks count in.
 const BARRIER: std::ops::Range<i128> = 4..8;
+
+/// An address without its constant, split into what it counts from and the rest.
+pub(crate) struct Part {
+    address: Terms,
+    base: Base,
+    terms: Terms,
+    origin: (Origin, (u32, u32)),
+    /// The greatest common divisor of the rest's coefficients.
+    divisor: i128,
+    /// The number of a state, and what the ranges say of the rest there.
+    ends: Cell<(u64, Option<i128>, Option<i128>)>,
+}
 
 /// A reason, and where the index of an access comes from.
 type Why = (String, (Origin, (u32, u32)));
@@ -47,6 +62,9 @@ impl Analysis<'_> {
     pub(crate) fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
         let Some((base, rest)) = step.from.split_first() else { return };
+        if !self.is_recording && step.to.is_empty() {
+            return;
+        }
         let base = self.number(state, *base, step.at);
         let offset = match (step.op, rest) {
             (Op::Matrix, [_, Operand::Number(offset), ..]) | (_, [Operand::Number(offset), ..]) => *offset,
@@ -56,7 +74,7 @@ impl Analysis<'_> {
         let found = address.as_ref().and_then(|address| self.split(address));
         if self.is_recording {
             let access = match (&address, &found) {
-                (Some(_), Some((base, offset))) => self.bytes(state, step, *base, offset),
+                (Some(address), Some(part)) => self.bytes(state, step, part, address.constant),
                 (Some(address), None) => {
                     let bases = address
                         .terms
@@ -78,8 +96,8 @@ impl Analysis<'_> {
                 Ok(access) => self.enter(access),
                 Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
             }
-            if let Some((base, _)) = found {
-                let base = own_space(base);
+            if let Some(part) = &found {
+                let base = own_space(part.base);
                 let element = u32::from(step.bits) / 8;
                 if step.op != Op::Load && (step.op != Op::Matrix || step.flag) {
                     add(&mut self.written, (base, element));
@@ -90,7 +108,7 @@ impl Analysis<'_> {
                 }
             }
         }
-        let is_local = found.as_ref().is_none_or(|(base, _)| match base {
+        let is_local = found.as_ref().is_none_or(|part| match &part.base {
             Base::Object(object) | Base::Generic(object) => {
                 self.kernel.objects[*object as usize].space == Space::Local
             }
@@ -98,8 +116,8 @@ impl Analysis<'_> {
         });
         let is_stable = step.loaded == Loaded::Strong
             || !is_local
-                && found.is_some_and(|(base, _)| {
-                    !self.unstable.contains(&(own_space(base), step.loaded == Loaded::ReadOnly))
+                && found.is_some_and(|part| {
+                    !self.unstable.contains(&(own_space(part.base), step.loaded == Loaded::ReadOnly))
                 });
         let origin = if step.op == Op::Atomic { Origin::Atomic } else { Origin::Memory };
         for to in &step.to {
@@ -151,7 +169,20 @@ impl Analysis<'_> {
     }
 
     /// Splits an address into the one thing that it counts from, and the rest.
-    fn split(&self, address: &Form) -> Option<(Base, Form)> {
+    fn split(&mut self, address: &Form) -> Option<Rc<Part>> {
+        if let Some(part) = self.parts.iter().flatten().find(|it| it.address.is_same(&address.terms)) {
+            return Some(Rc::clone(part));
+        }
+        let (base, rest) = self.base_of(address)?;
+        let (origin, divisor) = (self.symbols.origin(&rest), rest.divisor());
+        let (terms, ends) = (rest.terms, Cell::new((u64::MAX, None, None)));
+        let part = Rc::new(Part { address: address.terms.clone(), base, terms, origin, divisor, ends });
+        self.parts[self.next_part] = Some(Rc::clone(&part));
+        self.next_part = (self.next_part + 1) % self.parts.len();
+        Some(part)
+    }
+
+    fn base_of(&self, address: &Form) -> Option<(Base, Form)> {
         let mut bases = address
             .terms
             .iter()
@@ -170,8 +201,8 @@ impl Analysis<'_> {
     }
 
     /// Returns the bytes of an access, or why they are not known.
-    fn bytes(&mut self, state: &mut State, step: &Step, base: Base, offset: &Form) -> Result<Access, Why> {
-        let origin = self.symbols.origin(offset);
+    fn bytes(&mut self, state: &mut State, step: &Step, part: &Part, constant: i128) -> Result<Access, Why> {
+        let Part { base, origin, .. } = *part;
         let refused = |reason: &str| Err((reason.to_owned(), origin));
         let object = |object: u32| self.kernel.objects[object as usize].space;
         // 32 bits are a whole address of these spaces only.
@@ -199,7 +230,7 @@ impl Analysis<'_> {
                 return refused("the barrier of the grid needs a cooperative launch");
             }
             let is_barrier = step.op == Op::Atomic || step.op == Op::Load && step.loaded == Loaded::Strong;
-            if !is_barrier || offset.as_constant() != Some(BARRIER.start) || step.size != 4 {
+            if !is_barrier || !part.terms.is_empty() || constant != BARRIER.start || step.size != 4 {
                 return refused("of the grid's workspace, only the barrier is known");
             }
         }
@@ -233,9 +264,7 @@ impl Analysis<'_> {
             return refused("an access of an odd size");
         }
         let unit = i128::from(align);
-        if offset.terms.iter().any(|(_, factor)| remainder(*factor, unit) != 0)
-            || remainder(offset.constant, unit) != 0
-        {
+        if remainder(part.divisor, unit) != 0 || remainder(constant, unit) != 0 {
             return refused(&format!("the address may be no multiple of {align}"));
         }
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
@@ -248,12 +277,33 @@ impl Analysis<'_> {
                 reached.map_or((i128::MAX, i128::MIN), |it| (it.low, it.high - end))
             }
         };
-        let high = self.symbols.high_in_parts(state, offset, most).and_then(|high| high.checked_add(end));
-        let opposite = offset.times(-1).zip(least.checked_neg());
-        let low = opposite.and_then(|(opposite, least)| self.symbols.high_in_parts(state, &opposite, least));
-        let low = low.and_then(i128::checked_neg);
+        let offset = Form { constant, terms: part.terms.clone() };
+        let (lowest, highest) = part.ends(&self.symbols, state);
+        let within = |end: Option<i128>| end.and_then(|end| end.checked_add(constant));
+        let (lowest, highest) =
+            (within(lowest).filter(|it| *it >= least), within(highest).filter(|it| *it <= most));
+        self.symbols.work += u64::from(lowest.is_some()) + u64::from(highest.is_some());
+        let high = highest.or_else(|| self.symbols.high_in_parts(state, &offset, most));
+        let high = high.and_then(|high| high.checked_add(end));
+        let low = lowest.or_else(|| {
+            let (opposite, least) = offset.times(-1).zip(least.checked_neg())?;
+            self.symbols.high_in_parts(state, &opposite, least).and_then(i128::checked_neg)
+        });
         let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
         Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
+    }
+}
+
+impl Part {
+    /// Returns the least and the largest value of the rest by the ranges of its symbols.
+    fn ends(&self, symbols: &Symbols, state: &State) -> (Option<i128>, Option<i128>) {
+        let (number, low, high) = self.ends.get();
+        if number == state.number() {
+            return (low, high);
+        }
+        let (low, high) = symbols.ends(state, &self.terms);
+        self.ends.set((state.number(), low, high));
+        (low, high)
     }
 }
 

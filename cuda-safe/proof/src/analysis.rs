@@ -1,7 +1,9 @@
 //! What is known of a launch while its kernel is gone through, and the values of operands.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use crate::access::Part;
 use crate::form::{Form, Symbol};
 use crate::launch::Launch;
 use crate::slice::{Kernel, Operand, Origin, Space, Special};
@@ -48,6 +50,9 @@ pub(crate) struct Analysis<'a> {
     pub(crate) log: Vec<Access>,
     /// The accesses in the log taken together, one for each thing that they count from and each kind.
     pub(crate) reached: Vec<Access>,
+    /// Addresses that were split last, and the place of the next one: threads access neighbours.
+    pub(crate) parts: [Option<Rc<Part>>; 8],
+    pub(crate) next_part: usize,
     /// Whether accesses enter the log. Passes that look for a loop's invariants do not record.
     pub(crate) is_recording: bool,
     /// What is written, with the size of the elements. Loads of other sizes may be repeated.
@@ -81,6 +86,8 @@ impl<'a> Analysis<'a> {
             specials: Vec::new(),
             log: Vec::new(),
             reached: Vec::new(),
+            parts: Default::default(),
+            next_part: 0,
             is_recording: true,
             written: Vec::new(),
             loaded: Vec::new(),

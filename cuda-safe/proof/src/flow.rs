@@ -38,6 +38,8 @@ pub(crate) struct Walk<'w, 'a> {
     depth: u32,
     /// The tests at branches, for guesses of invariants.
     pub(crate) tests: Vec<Rc<Test>>,
+    /// The tests at branches out of a loop, or at the end of the thread, with their blocks.
+    pub(crate) leaving: Vec<(usize, Rc<Test>)>,
     /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what
     /// an address counts from, or floating-point numbers are compared.
     pub(crate) has_other_way: bool,
@@ -53,9 +55,9 @@ fn to_each(blocks: &[usize], state: State) -> Ends {
 
 impl<'w, 'a> Walk<'w, 'a> {
     pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph) -> Self {
-        let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
+        let (not_by_rounds, tests, leaving) = (BTreeSet::new(), Vec::new(), Vec::new());
         let has_other_way = analysis.kernel.steps.iter().any(Step::compares_floats);
-        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, has_other_way }
+        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, leaving, has_other_way }
     }
 
     /// Goes through the whole kernel.
@@ -270,6 +272,10 @@ impl<'w, 'a> Walk<'w, 'a> {
             return if is_exit { Ends::new() } else { to_each(next, state) };
         };
         self.tests.push(Rc::clone(&guard));
+        let own = self.graph.blocks[block].inside;
+        if own.is_some() && (is_exit || next.iter().any(|next| self.graph.blocks[*next].inside != own)) {
+            self.leaving.push((block, Rc::clone(&guard)));
+        }
         let (mut taken, mut passed) = (state.clone(), state);
         let is_last = self.graph.blocks[block].end == self.analysis.kernel.steps.len();
         let (through, targets) =

@@ -50,10 +50,7 @@ impl<'a> IntoIterator for &'a Terms {
 
 impl PartialEq for Terms {
     fn eq(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (Some(one), Some(other)) => Rc::ptr_eq(one, other) || one == other,
-            (one, other) => one.is_none() == other.is_none(),
-        }
+        self.is_same(other) || **self == **other
     }
 }
 
@@ -64,6 +61,14 @@ impl Hash for Terms {
 }
 
 impl Terms {
+    /// Returns whether both are one list, without a look at it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Rc::ptr_eq(one, other),
+            (one, other) => one.is_none() == other.is_none(),
+        }
+    }
+
     /// Keeps the terms that the function returns true for.
     pub(crate) fn retain(&mut self, keeps: impl Fn(&(Symbol, i128)) -> bool) {
         if !self.iter().all(&keeps) {
@@ -211,6 +216,9 @@ pub(crate) fn merge(
 /// Returns the product. Hardware multiplies numbers of 64 bits far faster than longer ones.
 #[inline]
 pub(crate) fn times(a: i128, b: i128) -> Option<i128> {
+    if b == 1 {
+        return Some(a);
+    }
     match (i64::try_from(a), i64::try_from(b)) {
         (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
         _ => a.checked_mul(b),

@@ -15,10 +15,6 @@ use crate::slice::Loop;
 use crate::state::{State, Test, Value, range_of};
 use crate::step::signed;
 
-/// Rounds that are gone through one by one.
-const MOST_ROUNDS: usize = 40;
-/// Steps in all that such rounds may take.
-const MOST_ROUND_STEPS: u64 = 4_000;
 /// Tests that are looked at for invariants of a loop.
 const MOST_TESTS: u32 = 200;
 /// Passes through a loop that take a range as it is found. Later ones take more, so that they come to an end.
@@ -139,39 +135,6 @@ impl Walk<'_, '_> {
         };
         self.tests = outer_tests;
         Ok(exits)
-    }
-
-    /// Goes through the rounds one by one, if each decides whether another follows, and there are few.
-    fn by_rounds(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
-        if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
-            return Ok(None);
-        }
-        let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
-        let mut state = entry.clone();
-        for _ in 0..MOST_ROUNDS {
-            if self.round_steps + (self.analysis.steps - before) > MOST_ROUND_STEPS {
-                break;
-            }
-            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
-            if backs.is_empty() {
-                return Ok(Some(exits));
-            }
-            if !exits.is_empty() {
-                break;
-            }
-            let Some(next) = self.meet_all(backs, it.header) else { break };
-            state = next;
-            // A register of a function that was called is another one in the next call.
-            for register in it.written.iter().map(|it| *it as usize) {
-                if entry.registers.get(register) == Some(&Value::Unset) {
-                    state.registers[register] = Value::Unset;
-                }
-            }
-        }
-        self.round_steps += self.analysis.steps - before;
-        self.analysis.forget(mark);
-        self.not_by_rounds.insert(it.header);
-        Ok(None)
     }
 
     /// Returns the registers that a loop writes and its header needs, with symbols for how far they went.

@@ -215,6 +215,11 @@ impl State {
         }
     }
 
+    /// States of one number have the same limits and facts.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Takes the facts of a case.
     pub(crate) fn set_facts(&mut self, case: Self) {
         (self.limits, self.limited) = (case.limits, case.limited);
@@ -407,6 +412,12 @@ impl Symbols {
         sum.checked_add(times(factor, if factor > 0 { low } else { high })?)
     }
 
+    /// Returns the least and the largest value by the ranges of the symbols alone.
+    pub(crate) fn ends(&self, state: &State, terms: &Terms) -> (Option<i128>, Option<i128>) {
+        let least = terms.iter().try_fold(0, |sum, term| self.down(state, sum, *term));
+        (least, self.by_ranges(state, terms))
+    }
+
     /// Returns the largest value by the ranges of the symbols alone.
     fn by_ranges(&self, state: &State, terms: &[(Symbol, i128)]) -> Option<i128> {
         terms.iter().try_fold(0, |sum, term| self.up(state, sum, *term))
@@ -546,7 +557,7 @@ impl Symbols {
         if !self.is_at_most(state, form, depth, high) {
             return false;
         }
-        let least = form.terms.iter().try_fold(form.constant, |sum, term| self.down(state, sum, *term));
+        let least = self.ends(state, &form.terms).0.and_then(|least| least.checked_add(form.constant));
         if least.is_some_and(|least| least >= low) {
             self.work += 1;
             return true;
@@ -601,9 +612,8 @@ impl Symbols {
         }
         if depth == 0 || state.facts.is_empty() {
             self.work += 2;
-            let least = form.terms.iter().try_fold(form.constant, |sum, term| self.down(state, sum, *term));
-            let most = form.terms.iter().try_fold(form.constant, |sum, term| self.up(state, sum, *term));
-            return least.zip(most);
+            let (least, most) = self.ends(state, &form.terms);
+            return Some((least?.checked_add(form.constant)?, most?.checked_add(form.constant)?));
         }
         Some((self.low(state, form, depth)?, self.high(state, form, depth)?))
     }
