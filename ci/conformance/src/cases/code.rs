@@ -10,7 +10,7 @@ use cuda_sys::{
 };
 
 use crate::case::Cases;
-use crate::log::{Log, Outcome, Setup, error_name, need};
+use crate::log::{Log, Outcome, Setup, ask, error_name, need};
 use crate::memory::{Block, Kind};
 use crate::run::{ENDS, beside, handed};
 
@@ -593,7 +593,49 @@ pub(super) fn add(cases: &mut Cases) {
             cases.add(format!("{what}/{group}"), ask).alone();
         }
     }
+    captured(cases);
     cases.help(CALLER, call);
+}
+
+/// Wrong work that a capture may take: whether it does, and what becomes of the graph.
+fn captured(cases: &mut Cases) {
+    let calls = calls! { it;
+        "in a capture" {
+            "a set of null" cudaMemsetAsync(null(), 0, BYTES, it.on);
+            "a set of more than there is" cudaMemsetAsync(it.block.ptr(), 0, 1 << 30, it.on);
+            "a set of pageable memory" cudaMemsetAsync(it.room(), 0, BYTES, it.on);
+            "rows set that overlap" cudaMemset2DAsync(it.block.ptr(), 4, 0, 8, 2, it.on);
+            "a copy from null" cudaMemcpyAsync(it.block.ptr(), null(), BYTES, UP, it.on);
+            "a copy of more than there is"
+                cudaMemcpyAsync(it.pinned.ptr(), it.block.ptr(), 1 << 30, sys::cudaMemcpyDeviceToHost, it.on);
+            "a copy in the wrong direction"
+                cudaMemcpyAsync(it.block.ptr(), it.room(), BYTES, sys::cudaMemcpyDeviceToDevice, it.on);
+            "a copy of no direction" cudaMemcpyAsync(it.block.ptr(), it.room(), BYTES, sys::cudaMemcpyKind(9), it.on);
+            "too many threads" cudaLaunchKernel(it.kernel(), ONE, dim3 { x: 2048, ..ONE }, null(), 0, it.on);
+            "a kernel of null" cudaLaunchKernel(null(), ONE, ONE, null(), 0, it.on);
+            "a host function of null" cudaLaunchHostFunc(it.on, None, null());
+            "a record of null" cudaEventRecord(null(), it.on);
+            "a free of other memory" cudaFreeAsync(it.pinned.ptr(), it.on);
+            "a graph of null" cudaGraphLaunch(null(), it.on);
+        }
+    };
+    for (name, call) in calls.into_iter().flat_map(|it| it.1) {
+        let run = move |log: &mut Log| {
+            let (it, mut graph, mut run) = (Objects::new(log)?, null(), null());
+            need!(log, cudaStreamBeginCapture(it.on, sys::cudaStreamCaptureModeGlobal));
+            log.code("call", call(&it));
+            ask!(log, cudaStreamEndCapture(it.on, &raw mut graph));
+            if !graph.is_null() {
+                ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+            }
+            if !run.is_null() {
+                ask!(log, cudaGraphLaunch(run, it.on));
+                ask!(log, cudaStreamSynchronize(it.on));
+            }
+            Ok(())
+        };
+        cases.add(format!("codes/in a capture, {name}"), run).alone();
+    }
 }
 
 /// Makes the calls of a group, and notes their codes.

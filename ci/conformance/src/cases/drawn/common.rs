@@ -125,15 +125,12 @@ pub(super) fn float_is(log: &mut Log, block: Block, index: usize) -> Outcome {
 
 /// Notes whether a block holds these bytes.
 pub(super) fn holds(log: &mut Log, block: Block, want: &[u8]) -> Outcome {
-    let got = block.load(log)?;
-    log.bytes("all bytes", &got, want);
-    Ok(())
+    block.compare(log, "all bytes", want)
 }
 
 /// Makes calls while a stream is held, and notes whether they waited until it was not.
 pub(super) fn waits(log: &mut Log, gate: &Gate, calls: impl FnOnce(&mut Log)) {
-    let (waited, ()) = gate.blocks(|| calls(log));
-    log.fact("waits", waited);
+    gate.waits(log, |log| calls(log));
 }
 
 pub(super) fn device(log: &mut Log) -> Result<Block, Setup> {
