@@ -16,6 +16,41 @@ pub(crate) type Symbol = u32;
 #[derive(Clone, Debug, Default, Eq)]
 pub(crate) struct Terms(Option<Rc<[(Symbol, i128)]>>);
 
+/// A hash of numbers that the analysis makes itself: nobody chooses them to collide.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.chunks(8).for_each(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        });
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_i128(&mut self, value: i128) {
+        // Longer numbers are few.
+        self.write_u64(u64::try_from(value & i128::from(u64::MAX)).unwrap_or(0));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
 /// Terms that are being made, or that are only looked at.
 pub(crate) type NewTerms = SmallVec<[(Symbol, i128); 8]>;
 
