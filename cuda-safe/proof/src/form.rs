@@ -159,6 +159,7 @@ fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
 }
 
 /// Returns `a * x + b * y`, unless that has more terms than the number.
+#[inline]
 pub(crate) fn sum(
     x: &[(Symbol, i128)],
     a: i128,

@@ -194,6 +194,8 @@ pub(crate) struct State {
 
 /// More facts than these are forgotten: that is sound, and bounds the work.
 const MOST_FACTS: usize = 48;
+/// Symbols and bounds for which there is room from the start.
+const MOST_EXPECTED: usize = 400;
 /// Ways to part an offset into a row and a column.
 const MOST_GAPS: usize = 4;
 /// Combinations of facts that one bound may try.
@@ -293,6 +295,13 @@ pub(crate) fn range_of(bits: u8, is_signed: bool) -> (i128, i128) {
 }
 
 impl Symbols {
+    /// Makes the symbols of a kernel of so many steps.
+    pub(crate) fn new(steps: usize) -> Self {
+        let bounds =
+            HashMap::with_capacity_and_hasher(steps.min(MOST_EXPECTED), BuildHasherDefault::default());
+        Self { bounds, known: Vec::with_capacity(steps.min(MOST_EXPECTED)), ..Self::default() }
+    }
+
     pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
         // Bounds may cross where the facts cannot hold. The symbol may outlive that place, where two ways
         // meet, and needs a value.
