@@ -134,8 +134,8 @@ impl Warp {
         mask & if ins.guard.negated { !bits } else { bits }
     }
 
-    /// Runs an arithmetic instruction, and at most so many more that follow it before the limit. Returns how many
-    /// more. They are most of what runs: a loop of their own has all its state in registers.
+    /// Runs an arithmetic instruction, and at most so many more that follow it before the limit. Returns how
+    /// many more. They are most of what runs: a loop of their own has all its state in registers.
     #[inline(never)]
     fn arithmetic(&mut self, code: &[Ins], group: Group, most: u32, limit: u32) -> u32 {
         let mut pc = group.pc;
