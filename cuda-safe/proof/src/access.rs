@@ -91,6 +91,7 @@ impl Analysis<'_> {
                 }
             }
         }
+        self.store(state, step, found.as_ref());
         let is_local = found.as_ref().is_none_or(|(base, _)| match base {
             Base::Object(object) | Base::Generic(object) => {
                 self.kernel.objects[*object as usize].space == Space::Local
@@ -99,11 +100,15 @@ impl Analysis<'_> {
         });
         let is_stable = step.loaded == Loaded::Strong
             || !is_local
-                && found.is_some_and(|(base, _)| {
-                    !self.unstable.contains(&(own_space(base), step.loaded == Loaded::ReadOnly))
+                && found.as_ref().is_some_and(|(base, _)| {
+                    !self.unstable.contains(&(own_space(*base), step.loaded == Loaded::ReadOnly))
                 });
         let origin = if step.op == Op::Atomic { Origin::Atomic } else { Origin::Memory };
-        for to in &step.to {
+        for (lane, to) in step.to.iter().enumerate() {
+            if let Some(value) = self.loaded_from_stack(state, step, lane, *to, found.as_ref()) {
+                self.set(state, *to, Value::Number(value));
+                continue;
+            }
             // Without a sign, a value of fewer bits than the register is extended by zeros.
             let (low, high) = range_of(step.bits, step.is_signed || self.bits(*to) == step.bits);
             let form = if is_stable {
@@ -113,6 +118,56 @@ impl Analysis<'_> {
             };
             self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(Rc::new(form)) });
         }
+    }
+
+    /// Remembers what a step stores on the stack, and forgets what it may write over.
+    fn store(&mut self, state: &mut State, step: &Step, found: Option<&(Base, Form)>) {
+        let writes = step.op == Op::Atomic || step.op == Op::Store || step.op == Op::Matrix && step.flag;
+        if !writes || !matches!(step.space, Space::Local | Space::Generic) {
+            return;
+        }
+        // An address that is not known is refused; it is in no object, or in one and within its bounds.
+        let Some((base, offset)) = found else { return state.forget_stack(None) };
+        let (Base::Object(object) | Base::Generic(object)) = *base else { return };
+        let Some(at) = offset.as_constant() else {
+            return state.forget_stack(Some((object, i128::MIN..i128::MAX)));
+        };
+        let size = if step.op == Op::Matrix { 1 << 40 } else { i128::from(step.size) };
+        state.forget_stack(Some((object, at..at + size)));
+        let is_own = self.kernel.objects[object as usize].is_own;
+        let (Op::Store, Space::Local, true, [_, _, values @ ..]) =
+            (step.op, step.space, is_own, &step.from[..])
+        else {
+            return;
+        };
+        for (value, lane) in values.iter().zip(0..) {
+            let value = self.number(state, *value, step.at);
+            if !self.symbols.is_unstable(&value) {
+                let at = at + lane * i128::from(step.bits / 8);
+                state.store_on_stack(object, at, step.bits, value);
+            }
+        }
+    }
+
+    /// Returns what a load reads that the thread has stored before.
+    fn loaded_from_stack(
+        &mut self,
+        state: &mut State,
+        step: &Step,
+        lane: usize,
+        to: u32,
+        found: Option<&(Base, Form)>,
+    ) -> Option<Rc<Form>> {
+        let (Op::Load, Space::Local, Some((Base::Object(object), offset))) = (step.op, step.space, found)
+        else {
+            return None;
+        };
+        let at = offset.as_constant()? + i128::try_from(lane).ok()? * i128::from(step.bits / 8);
+        let value = Rc::clone(state.on_stack(*object, at, step.bits)?);
+        if self.bits(to) == step.bits {
+            return Some(value);
+        }
+        Some(Rc::new(self.symbols.reading(state, &value, step.bits, step.is_signed)))
     }
 
     /// Returns the accesses that count.

@@ -1,4 +1,5 @@
-//! What a state remembers beside its registers and facts: the smaller ones of pairs of numbers.
+//! What a state remembers beside its registers and facts: the smaller ones of pairs of numbers, and what the
+//! thread has stored on its stack.
 
 use std::rc::Rc;
 
@@ -7,11 +8,25 @@ use crate::state::State;
 
 /// Pairs that are remembered.
 const MOST_PAIRS: usize = 8;
+/// Values on the stack that are remembered.
+const MOST_PIECES: usize = 32;
+
+/// A value on the stack.
+#[derive(Clone, Debug, PartialEq)]
+struct Piece {
+    object: u32,
+    /// Its first byte in the object, and its bits.
+    at: i128,
+    bits: u8,
+    /// The value modulo `2^bits`.
+    value: Rc<Form>,
+}
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Kept {
     /// The difference of two numbers, and the smaller one of it and zero.
     lesser: Vec<(Form, Form)>,
+    stack: Vec<Piece>,
 }
 
 impl State {
@@ -38,6 +53,29 @@ impl State {
         }
     }
 
+    /// Returns the value that was stored last at a place of the stack, if all of its bits were stored at once.
+    pub(crate) fn on_stack(&self, object: u32, at: i128, bits: u8) -> Option<&Rc<Form>> {
+        let mut pieces = self.kept.as_ref()?.stack.iter();
+        pieces.find(|it| (it.object, it.at, it.bits) == (object, at, bits)).map(|it| &it.value)
+    }
+
+    pub(crate) fn store_on_stack(&mut self, object: u32, at: i128, bits: u8, value: Rc<Form>) {
+        let kept = Rc::make_mut(self.kept.get_or_insert_default());
+        if kept.stack.len() < MOST_PIECES {
+            kept.stack.push(Piece { object, at, bits, value });
+        }
+    }
+
+    /// Forgets what is on the stack: in bytes of an object, or anywhere.
+    pub(crate) fn forget_stack(&mut self, written: Option<(u32, std::ops::Range<i128>)>) {
+        let Some(kept) = self.kept.as_mut().filter(|kept| !kept.stack.is_empty()) else { return };
+        Rc::make_mut(kept).stack.retain(|it| {
+            written.as_ref().is_some_and(|(object, bytes)| {
+                it.object != *object || it.at >= bytes.end || it.at + i128::from(it.bits / 8) <= bytes.start
+            })
+        });
+    }
+
     /// Keeps what both of two states remember.
     pub(crate) fn keep_common(&mut self, one: &Self, other: &Self) {
         let (Some(first), Some(second)) = (&one.kept, &other.kept) else { return };
@@ -47,6 +85,7 @@ impl State {
         }
         let mut both = Kept::clone(first);
         both.lesser.retain(|it| second.lesser.contains(it));
+        both.stack.retain(|it| second.stack.contains(it));
         self.kept = (both != Kept::default()).then(|| Rc::new(both));
     }
 }

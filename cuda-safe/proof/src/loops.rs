@@ -11,12 +11,14 @@ use std::rc::Rc;
 
 use crate::flow::{Ends, GaveUp, Walk};
 use crate::form::{Form, Symbol, gcd};
-use crate::slice::Loop;
+use crate::slice::{Loop, Op, Space, Step};
 use crate::state::{State, Test, Value, range_of};
 use crate::step::signed;
 
 /// Rounds that are gone through one by one.
 const MOST_ROUNDS: usize = 40;
+/// Rounds after which a loop that reads numbers from the stack may end or go on.
+const MOST_OPEN_ROUNDS: usize = 8;
 /// Steps in all that such rounds may take.
 const MOST_ROUND_STEPS: u64 = 4_000;
 /// Tests that are looked at for invariants of a loop.
@@ -148,15 +150,19 @@ impl Walk<'_, '_> {
         }
         let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
         let mut state = entry.clone();
-        for _ in 0..MOST_ROUNDS {
+        let mut early = Ends::new();
+        for round in 0..MOST_ROUNDS {
             if self.round_steps + (self.analysis.steps - before) > MOST_ROUND_STEPS {
                 break;
             }
             let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
+            let is_open = !exits.is_empty();
+            early.extend(exits);
             if backs.is_empty() {
-                return Ok(Some(exits));
+                return Ok(Some(early));
             }
-            if !exits.is_empty() {
+            // Numbers on the stack are known round by round only.
+            if is_open && (round >= MOST_OPEN_ROUNDS || !self.reads_stack(it)) {
                 break;
             }
             let Some(next) = self.meet_all(backs, it.header) else { break };
@@ -200,6 +206,9 @@ impl Walk<'_, '_> {
         facts: &[(Form, i128)],
     ) -> State {
         let mut state = entry.clone();
+        if self.writes_stack(it) {
+            state.forget_stack(None);
+        }
         for register in &it.written {
             if let Some(value) = state.registers.get_mut(*register as usize) {
                 *value = match value {
@@ -247,6 +256,25 @@ impl Walk<'_, '_> {
             symbols.claim(&mut state, form, *bound);
         }
         state
+    }
+
+    /// Returns whether a loop reads numbers from the stack that it does not write.
+    fn reads_stack(&self, it: &Loop) -> bool {
+        let is_load = |step: &Step| step.op == Op::Load && step.space == Space::Local;
+        !self.writes_stack(it) && self.steps_of(it).any(is_load)
+    }
+
+    fn steps_of(&self, it: &Loop) -> impl Iterator<Item = &Step> {
+        let blocks = it.blocks.iter().map(|block| &self.graph.blocks[*block]);
+        blocks.flat_map(|block| &self.analysis.kernel.steps[block.start..block.end])
+    }
+
+    /// Returns whether a loop may write on the stack.
+    fn writes_stack(&self, it: &Loop) -> bool {
+        self.steps_of(it).any(|step| {
+            let writes = matches!(step.op, Op::Store | Op::Atomic | Op::Matrix);
+            writes && matches!(step.space, Space::Local | Space::Generic)
+        })
     }
 
     /// Returns what a round does to a register, from the ways back of a round in which nothing was known.

@@ -3,11 +3,40 @@
 use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
-use crate::slice::{Graph, Kernel, Op, Operand, Step};
+use crate::slice::{Graph, Kernel, Op, Operand, Space, Step};
 
 impl<'m, 'a> Lowering<'m, 'a> {
+    /// Keeps of the values that are stored on the stack those that are computed from parameters and threads
+    /// alone: those are worth to be known where they are loaded.
+    fn forget_loaded_stores(&mut self) {
+        let steps = &mut self.kernel.steps;
+        if !steps.iter().any(|it| it.op == Op::Store && it.from.len() > 2) {
+            return;
+        }
+        let mut is_loaded = vec![false; self.kernel.registers.len()];
+        loop {
+            let mut changed = false;
+            for step in &*steps {
+                let reads = |it: &Operand| matches!(it, Operand::Register(it) if is_loaded[*it as usize]);
+                if matches!(step.op, Op::Load | Op::Atomic | Op::Unknown) || step.from.iter().any(reads) {
+                    for to in &step.to {
+                        changed |= !std::mem::replace(&mut is_loaded[*to as usize], true);
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let reads = |it: &Operand| matches!(it, Operand::Register(it) if is_loaded[*it as usize]);
+        for step in steps.iter_mut().filter(|it| it.op == Op::Store && it.from[2..].iter().any(reads)) {
+            step.from.truncate(2);
+        }
+    }
+
     /// Leaves out the steps whose results nothing uses that matters.
     pub(super) fn keep_what_matters(&mut self) {
+        self.forget_loaded_stores();
         let steps = &mut self.kernel.steps;
         let acts = |step: &Step| {
             matches!(
@@ -20,9 +49,15 @@ impl<'m, 'a> Lowering<'m, 'a> {
         for step in steps.iter().filter(|it| it.op == Op::And && it.flag) {
             magnitudes.insert(step.to[0], step.from[0]);
         }
+        // What is stored on the stack matters if anything is that is loaded from there.
+        let is_stack = |step: &Step, op: Op| step.op == op && step.space == Space::Local;
+        let mut reads_stack = false;
         loop {
             let mut changed = false;
             for step in &*steps {
+                if !reads_stack && is_stack(step, Op::Load) && step.to.iter().any(|it| needed[*it as usize]) {
+                    (reads_stack, changed) = (true, true);
+                }
                 if !acts(step) && !step.to.iter().any(|it| needed[*it as usize]) {
                     continue;
                 }
@@ -38,7 +73,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
                         continue;
                     }
                 }
-                for operand in step.from.iter().chain(&step.guard) {
+                let leaves = if step.op == Op::Store && !reads_stack { 2 } else { usize::MAX };
+                for operand in step.from.iter().take(leaves).chain(&step.guard) {
                     if let Operand::Register(it) | Operand::Negated(it) = operand {
                         changed |= !std::mem::replace(&mut needed[*it as usize], true);
                     }
@@ -47,6 +83,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
             if !changed {
                 break;
             }
+        }
+        if !reads_stack {
+            steps.iter_mut().filter(|it| it.op == Op::Store).for_each(|it| it.from.truncate(2));
         }
         for step in steps.iter_mut().filter(|it| it.compares_floats()) {
             if !step.from.iter().all(|it| !matches!(it, Operand::Register(it) if !needed[*it as usize])) {
