@@ -127,13 +127,13 @@ impl Analysis<'_> {
             return;
         }
         // An address that is not known is refused; it is in no object, or in one and within its bounds.
-        let Some((base, offset)) = found else { return state.forget_stack(None) };
+        let Some((base, offset)) = found else { return state.kept.forget_stack(None) };
         let (Base::Object(object) | Base::Generic(object)) = *base else { return };
         let Some(at) = offset.as_constant() else {
-            return state.forget_stack(Some((object, i128::MIN..i128::MAX)));
+            return state.kept.forget_stack(Some((object, i128::MIN..i128::MAX)));
         };
         let size = if step.op == Op::Matrix { 1 << 40 } else { i128::from(step.size) };
-        state.forget_stack(Some((object, at..at + size)));
+        state.kept.forget_stack(Some((object, at..at + size)));
         let is_own = self.kernel.objects[object as usize].is_own;
         let (Op::Store, Space::Local, true, [_, _, values @ ..]) =
             (step.op, step.space, is_own, &step.from[..])
@@ -144,7 +144,7 @@ impl Analysis<'_> {
             let value = self.number(state, *value, step.at);
             if !self.symbols.is_unstable(&value) {
                 let at = at + lane * i128::from(step.bits / 8);
-                state.store_on_stack(object, at, step.bits, value);
+                state.kept.store_on_stack(object, at, step.bits, value);
             }
         }
     }
@@ -163,7 +163,7 @@ impl Analysis<'_> {
             return None;
         };
         let at = offset.as_constant()? + i128::try_from(lane).ok()? * i128::from(step.bits / 8);
-        let value = Rc::clone(state.on_stack(*object, at, step.bits)?);
+        let value = Rc::clone(state.kept.on_stack(*object, at, step.bits)?);
         if self.bits(to) == step.bits {
             return Some(value);
         }

@@ -207,7 +207,7 @@ impl Walk<'_, '_> {
     ) -> State {
         let mut state = entry.clone();
         if self.writes_stack(it) {
-            state.forget_stack(None);
+            state.kept.forget_stack(None);
         }
         for register in &it.written {
             if let Some(value) = state.registers.get_mut(*register as usize) {

@@ -116,7 +116,7 @@ pub(crate) struct State {
     /// Ranges that are narrower than those of the symbols, by symbol.
     limits: Vec<(Symbol, i128, i128)>,
     facts: Rc<Vec<Fact>>,
-    pub(crate) kept: Option<Rc<Kept>>,
+    pub(crate) kept: Kept,
     /// States of one number have the same limits and facts.
     number: u64,
 }
@@ -139,7 +139,7 @@ impl State {
             registers: Vec::new(),
             limits: self.limits.clone(),
             facts: Rc::clone(&self.facts),
-            kept: None,
+            kept: Kept::default(),
             ..*self
         }
     }

@@ -89,8 +89,8 @@ fn numbers_in_a_loop() {
     // The ends of parts: the part of an index, and what is before it.
     let parts = |store: &str, step: &str| {
         format!(
-            "{store} mov.u64 %rd5, %rd3; mov.u32 %r10, 0; $l: ld.local.u32 %r11, [%rd5]; setp.lt.u32 %p1, %r5, %r11; \
-         @%p1 bra $e; mov.u32 %r10, %r11; add.s64 %rd5, %rd5, {step}; bra $l; $e: STORE"
+            "{store} mov.u64 %rd5, %rd3; mov.u32 %r10, 0; $l: ld.local.u32 %r11, [%rd5]; \
+         setp.lt.u32 %p1, %r5, %r11; @%p1 bra $e; mov.u32 %r10, %r11; add.s64 %rd5, %rd5, {step}; bra $l; $e: STORE"
         )
     };
     let stored = "mov.u64 %rd3, stack; st.local.v2.u32 [%rd3], {16, 32}; st.local.u32 [%rd3+8], 64;";
