@@ -55,7 +55,7 @@ impl Kept {
         }
     }
 
-    /// Returns the value that was stored last at a place of the stack, if all of its bits were stored at once.
+    /// Returns the value that was stored last at a place of the stack, if all of its bits were at once.
     pub(crate) fn on_stack(&self, object: u32, at: i128, bits: u8) -> Option<&Rc<Form>> {
         let mut pieces = self.0.as_ref()?.stack.iter();
         pieces.find(|it| (it.object, it.at, it.bits) == (object, at, bits)).map(|it| &it.value)

@@ -109,11 +109,12 @@
 //!    ordinary loads if the kernel writes that memory in elements of another size, and registers and local
 //!    arrays, which may be unwritten. A variable of the program may be an argument's memory, too. Registers
 //!    of a function have no value when it is called, and neither have its results. What is computed from such
-//!    values is such a value. A load has the value of a store in one case: on the kernel's own stack, which no
-//!    other thread writes, at one place, of the same bits, if nothing may have written there in between (a
-//!    store at an index and a generic one to the array count, and so does any in a loop). It must be computed
-//!    from parameters and threads alone. A loop that reads such numbers is gone through round by round, also
-//!    if it may end in each.
+//!    values is such a value: of an integer that only becomes a float, no more is known than that. A load has
+//!    the value of a store in one case: on the kernel's own stack, which no other thread writes, at one
+//!    place, of the same bits, if nothing may have written there in between (a store at an index and a
+//!    generic one to the array count, and so does any in a loop). It must be computed from parameters and
+//!    threads alone. A loop that reads such numbers is gone through round by round, also if it may end in
+//!    each.
 //! 6. **Floating-point numbers.** Their bits are numbers like others. Positive floats are in the order of
 //!    their bits, and those of a NaN are above infinity's. So `ge`, `gt`, `eq` with a positive normal
 //!    constant hold exactly if the bits are in a range up to infinity, and `ltu`, `leu`, `neu` if they are

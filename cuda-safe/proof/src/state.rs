@@ -123,6 +123,8 @@ pub(crate) struct State {
 
 /// More facts than these are forgotten: that is sound, and bounds the work.
 const MOST_FACTS: usize = 48;
+/// Times that facts are looked through for those that may be forgotten.
+const MOST_SWEEPS: u32 = 200;
 /// Ways to part an offset into a row and a column.
 const MOST_GAPS: usize = 4;
 /// Combinations of facts that one bound may try.
@@ -199,6 +201,8 @@ pub(crate) struct Symbols {
     /// How many bounds were computed.
     pub(crate) work: u64,
     tries: u32,
+    /// How often facts were looked through for unused ones.
+    sweeps: u32,
 }
 
 /// The range of a number of bits.
@@ -555,6 +559,9 @@ impl Symbols {
         if !is_definition && !self.narrow_quotients(state, &terms, bound) {
             return false;
         }
+        if state.facts.len() >= MOST_FACTS {
+            self.forget_unused(state);
+        }
         let is_full = state.facts.len() >= MOST_FACTS;
         let own = signs(&terms);
         match state.facts.iter().position(|fact| fact.signs == own && *fact.terms == terms) {
@@ -573,6 +580,40 @@ impl Symbols {
             None => {}
         }
         true
+    }
+
+    /// Forgets definitions of quotients that no register and no other fact has: whoever divides again has
+    /// them again.
+    fn forget_unused(&mut self, state: &mut State) {
+        if state.registers.is_empty() || self.sweeps == MOST_SWEEPS {
+            return;
+        }
+        self.sweeps += 1;
+        self.work += state.registers.len() as u64 / 8;
+        let mut used = vec![false; self.known.len()];
+        let mut mark = |terms: &Terms| terms.iter().for_each(|(symbol, _)| used[*symbol as usize] = true);
+        let mut tests = Vec::new();
+        for value in &state.registers {
+            match value {
+                Value::Number(form) => mark(&form.terms),
+                Value::Test(test) => tests.push(&**test),
+                Value::Unset => {}
+            }
+        }
+        while let Some(test) = tests.pop() {
+            match test {
+                Test::Compare { a, b, .. } => [a, b].iter().for_each(|it| mark(&it.terms)),
+                Test::Not(one) => tests.push(one),
+                Test::And(one, other, _) => tests.extend([&**one, &**other]),
+                Test::Unknown | Test::Is(_) => {}
+            }
+        }
+        state.facts.iter().filter(|it| !it.is_definition).for_each(|it| mark(&it.terms));
+        let is_unused = |(symbol, _): &(Symbol, i128)| {
+            !used[*symbol as usize] && self.known[*symbol as usize].floor.is_some()
+        };
+        Rc::make_mut(&mut state.facts).retain(|it| !it.is_definition || !it.terms.iter().any(is_unused));
+        self.changes(state);
     }
 
     /// Adds `factor * symbol <= bound`. Returns whether it can hold.

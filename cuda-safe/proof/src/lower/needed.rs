@@ -3,7 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
-use crate::slice::{Graph, Kernel, Op, Operand, Space, Step};
+use crate::slice::{Graph, Kernel, Op, Operand, Origin, Space, Step};
+use crate::state::range_of;
+
+/// What of a register's value matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    None,
+    /// Whether it may differ at each use.
+    Stability,
+    Value,
+}
 
 impl<'m, 'a> Lowering<'m, 'a> {
     /// Keeps of the values that are stored on the stack those that are computed from parameters and threads
@@ -44,7 +54,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 Op::Load | Op::Store | Op::Atomic | Op::Matrix | Op::Bra | Op::Exit | Op::Refuse
             ) || matches!(step.op, Op::Handle | Op::Below)
         };
-        let mut needed = vec![false; self.kernel.registers.len()];
+        // A float that is computed from an integer is known by its range only: of the integer it matters
+        // whether it may differ at each use, and no more.
+        let mut needed = vec![Need::None; self.kernel.registers.len()];
         let mut magnitudes = BTreeMap::new();
         for step in steps.iter().filter(|it| it.op == Op::And && it.flag) {
             magnitudes.insert(step.to[0], step.from[0]);
@@ -55,16 +67,21 @@ impl<'m, 'a> Lowering<'m, 'a> {
         loop {
             let mut changed = false;
             for step in &*steps {
-                if !reads_stack && is_stack(step, Op::Load) && step.to.iter().any(|it| needed[*it as usize]) {
+                let result = step.to.iter().map(|it| needed[*it as usize]).max().unwrap_or(Need::None);
+                if !reads_stack && is_stack(step, Op::Load) && result == Need::Value {
                     (reads_stack, changed) = (true, true);
                 }
-                if !acts(step) && !step.to.iter().any(|it| needed[*it as usize]) {
+                let own = match step.op {
+                    _ if acts(step) => Need::Value,
+                    Op::Unknown => result.min(Need::Stability),
+                    _ => result,
+                };
+                if own == Need::None {
                     continue;
                 }
                 // A comparison of floating-point numbers is worth its work if their bits are needed anyway.
                 if step.compares_floats() {
-                    let is_needed =
-                        |it: &Operand| matches!(it, Operand::Register(it) if needed[*it as usize]);
+                    let is_needed = |it: &Operand| matches!(it, Operand::Register(it) if needed[*it as usize] == Need::Value);
                     let magnitude = match &step.from[0] {
                         Operand::Register(it) => magnitudes.get(it),
                         _ => None,
@@ -76,7 +93,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 let leaves = if step.op == Op::Store && !reads_stack { 2 } else { usize::MAX };
                 for operand in step.from.iter().take(leaves).chain(&step.guard) {
                     if let Operand::Register(it) | Operand::Negated(it) = operand {
-                        changed |= !std::mem::replace(&mut needed[*it as usize], true);
+                        let is_predicate = self.kernel.registers[*it as usize] == 1;
+                        let least = if is_predicate { Need::Value } else { own };
+                        let need = &mut needed[*it as usize];
+                        changed |= *need < least;
+                        *need = least.max(*need);
                     }
                 }
             }
@@ -88,14 +109,31 @@ impl<'m, 'a> Lowering<'m, 'a> {
             steps.iter_mut().filter(|it| it.op == Op::Store).for_each(|it| it.from.truncate(2));
         }
         for step in steps.iter_mut().filter(|it| it.compares_floats()) {
-            if !step.from.iter().all(|it| !matches!(it, Operand::Register(it) if !needed[*it as usize])) {
+            let is_known =
+                |it: &Operand| !matches!(it, Operand::Register(it) if needed[*it as usize] != Need::Value);
+            if !step.from.iter().all(is_known) {
                 (step.op, step.flag) = (Op::Unknown, false);
                 step.from = vec![Operand::Number(0), Operand::Number(1)];
             }
         }
+        for step in steps.iter_mut().filter(|it| !acts(it) && it.op != Op::Unknown) {
+            let ([to], registers) = (&step.to[..], &self.kernel.registers) else { continue };
+            let bits = registers[*to as usize];
+            if needed[*to as usize] != Need::Stability || !(2..=64).contains(&bits) {
+                continue;
+            }
+            let is_value = |it: &Operand| matches!(it, Operand::Register(it) if registers[*it as usize] > 1);
+            let sources = step.from.drain(..).filter(is_value).collect::<Vec<_>>();
+            let (low, high) = range_of(bits, true);
+            let range = [low, high].map(|it| Operand::Number(i64::try_from(it).unwrap_or(0)));
+            step.from = range.into_iter().chain(sources).collect();
+            (step.op, step.flag, step.origin) = (Op::Unknown, false, Origin::Computed);
+        }
         // Steps, registers and files get new numbers.
-        let keeps: Vec<bool> =
-            steps.iter().map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize])).collect();
+        let keeps: Vec<bool> = steps
+            .iter()
+            .map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize] != Need::None))
+            .collect();
         let mut places = Vec::with_capacity(keeps.len() + 1);
         let mut next = 0_i64;
         for keep in &keeps {

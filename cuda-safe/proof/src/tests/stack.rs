@@ -3,8 +3,9 @@
 use super::doubtful::{bytes, refused};
 
 /// `%r6` to `%r9` are `%r5` (up to 63), 40, 50 and 60; `%rd3` is the stack.
-const NUMBERS: &str = "mov.u64 %rd3, stack; mov.u32 %r6, %r5; mov.u32 %r7, 40; mov.u32 %r8, 50; mov.u32 %r9, 60; \
-    st.local.u32 [%rd3], %r6; st.local.u32 [%rd3+4], %r7; st.local.v2.u32 [%rd3+8], {%r8, %r9};";
+const NUMBERS: &str = "mov.u64 %rd3, stack; mov.u32 %r6, %r5; mov.u32 %r7, 40; mov.u32 %r8, 50; \
+    mov.u32 %r9, 60; st.local.u32 [%rd3], %r6; st.local.u32 [%rd3+4], %r7; \
+    st.local.v2.u32 [%rd3+8], {%r8, %r9};";
 
 #[track_caller]
 fn reads(body: &str, x: i64) {
@@ -26,7 +27,8 @@ fn what_a_thread_has_stored_is_there() {
     // A part of a number, two numbers at once, and a place that nothing was stored at.
     fools("ld.local.u16 %r10, [%rd3+4]; mul.lo.u32 %r10, %r10, 0x100000; STORE");
     fools(
-        "ld.local.u64 %rd4, [%rd3]; shl.b64 %rd4, %rd4, 2; add.s64 %rd4, %rd1, %rd4; st.global.u32 [%rd4], 0;",
+        "ld.local.u64 %rd4, [%rd3]; shl.b64 %rd4, %rd4, 2; add.s64 %rd4, %rd1, %rd4; \
+         st.global.u32 [%rd4], 0;",
     );
     fools("ld.local.u32 %r10, [%rd3+16]; STORE");
     fools("ld.local.u32 %r10, [%rd3+2]; STORE");
@@ -49,11 +51,13 @@ fn what_is_stored_later_counts() {
     fools("st.local.v4.u32 [%rd3], {%r6, %r11, %r6, %r6};");
     // At an index, by a generic address, and on one of two ways.
     fools(
-        "and.b32 %r12, %r11, 3; mul.wide.u32 %rd4, %r12, 4; add.s64 %rd5, %rd3, %rd4; st.local.u32 [%rd5], %r11;",
+        "and.b32 %r12, %r11, 3; mul.wide.u32 %rd4, %r12, 4; add.s64 %rd5, %rd3, %rd4; \
+         st.local.u32 [%rd5], %r11;",
     );
     fools("cvta.local.u64 %rd4, %rd3; st.u32 [%rd4+4], %r11;");
     fools(
-        "cvta.local.u64 %rd4, %rd3; and.b32 %r12, %r11, 3; mul.wide.u32 %rd5, %r12, 4; add.s64 %rd5, %rd4, %rd5; st.u32 [%rd5], 1000000;",
+        "cvta.local.u64 %rd4, %rd3; and.b32 %r12, %r11, 3; mul.wide.u32 %rd5, %r12, 4; \
+         add.s64 %rd5, %rd4, %rd5; st.u32 [%rd5], 1000000;",
     );
     fools("setp.eq.u32 %p1, %r11, 3; @%p1 st.local.u32 [%rd3+4], %r11;");
     fools("setp.eq.u32 %p1, %r11, 3; @%p1 bra $a; st.local.u32 [%rd3+4], %r11; $a:");
@@ -90,7 +94,8 @@ fn numbers_in_a_loop() {
     let parts = |store: &str, step: &str| {
         format!(
             "{store} mov.u64 %rd5, %rd3; mov.u32 %r10, 0; $l: ld.local.u32 %r11, [%rd5]; \
-         setp.lt.u32 %p1, %r5, %r11; @%p1 bra $e; mov.u32 %r10, %r11; add.s64 %rd5, %rd5, {step}; bra $l; $e: STORE"
+         setp.lt.u32 %p1, %r5, %r11; @%p1 bra $e; mov.u32 %r10, %r11; \
+             add.s64 %rd5, %rd5, {step}; bra $l; $e: STORE"
         )
     };
     let stored = "mov.u64 %rd3, stack; st.local.v2.u32 [%rd3], {16, 32}; st.local.u32 [%rd3+8], 64;";
