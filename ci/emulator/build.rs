@@ -9,8 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The types of CUDA 13.0, which the library stands for.
-const BINDINGS: &str = "snapshot/bindings.rs";
+/// The runtime's types, as `cudart-sys` has them. They are those of a newer CUDA than 13.0, for which the
+/// library stands: a minor version adds types, and only gives names to reserved bytes of those that exist.
+const BINDINGS: &str = "../../cuda-sys/snapshot/bindings.rs";
 
 /// Every function of the runtime, with its version.
 const FUNCTIONS: &str = "../../cuda-safe/ledger/functions.tsv";
@@ -33,7 +34,7 @@ fn run() -> Result<()> {
         println!("cargo:rerun-if-changed={file}");
     }
     let bindings = fs::read_to_string(BINDINGS)?;
-    fs::write(out.join("bindings.rs"), &bindings)?;
+    fs::write(out.join("bindings.rs"), types(&bindings))?;
     fs::write(out.join("errors.rs"), errors(&bindings)?)?;
     let exports = fs::read_to_string("exports.txt")?;
     let newer = newer(&fs::read_to_string(FUNCTIONS)?)?;
@@ -96,11 +97,23 @@ fn link(out: &Path, exports: &str) -> Result<()> {
     Ok(())
 }
 
-/// A table of the names and numbers of all errors, from the bindings.
+/// The bindings without functions, which this library defines.
+fn types(bindings: &str) -> String {
+    let mut parts = bindings.split("unsafe extern \"C\" {\n");
+    let before = parts.next().unwrap_or_default().to_owned();
+    parts.filter_map(|part| part.split_once("\n}\n")).fold(before, |types, (_, after)| types + after)
+}
+
+/// A table of the names and numbers of the errors that CUDA 13.0 has, from the bindings. A later one has its
+/// version in the line above.
 fn errors(bindings: &str) -> Result<String> {
     let mut table = String::from("&[\n");
     let mut count = 0;
-    for item in bindings.split("pub const ").skip(1) {
+    let items: Vec<&str> = bindings.split("pub const ").collect();
+    for (before, item) in items.iter().zip(items.iter().skip(1)) {
+        if before.lines().last().is_some_and(|line| line.starts_with("/// Since CUDA ")) {
+            continue;
+        }
         let item: String = item.chars().take_while(|c| *c != ';').filter(|c| !c.is_whitespace()).collect();
         let Some((name, rest)) = item.split_once(':') else { continue };
         let Some(number) = rest.strip_prefix("cudaError=cudaError(") else { continue };

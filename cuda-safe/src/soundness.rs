@@ -10,7 +10,7 @@
 //! | managed memory and variables have no data race | `src/memory/managed.rs`, `src/launch/symbol.rs` |
 //! | no buffer outlives its pool | `src/memory/pool/mod.rs` |
 //! | no code is unloaded while it runs | `src/library/mod.rs` |
-//! | a handle stands for its own crate's kernel | `cuda-kernels/build/src/names.rs` |
+//! | a handle stands for its own crate's kernel | `cuda-kernels/build/src/compiler/names.rs` |
 //! | a slice that a host function receives is valid | `src/stream/host_function_with.rs` |
 //! | an element has the layout that its kernel sees | `build/src/agree.rs` of `cuda-kernels` |
 //! | memory that a kernel only reads is not written | `build/src/ptx.rs` of `cuda-kernels` |

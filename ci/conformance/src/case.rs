@@ -57,4 +57,14 @@ impl Cases {
         let last = self.list.len() - 1;
         &mut self.list[last]
     }
+
+    /// Adds a case with a process of its own.
+    pub(crate) fn alone(&mut self, id: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + 'static) {
+        self.add(id, run).alone();
+    }
+
+    /// Adds a case for two devices, with a process of its own.
+    pub(crate) fn two_devices(&mut self, id: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + 'static) {
+        self.add(id, run).alone().two_devices();
+    }
 }

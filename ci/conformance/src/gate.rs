@@ -83,6 +83,12 @@ impl Gate {
         drop(opener.join());
         (waited, result)
     }
+
+    /// Makes calls while the stream is held, and notes whether they wait.
+    pub(crate) fn waits(&self, log: &mut Log, calls: impl FnOnce(&mut Log)) {
+        let (waited, ()) = self.blocks(|| calls(log));
+        log.fact("waits", waited);
+    }
 }
 
 /// Calls wait if they were found asleep so often,

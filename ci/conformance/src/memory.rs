@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaStream_t};
 
-use crate::log::{Log, Setup, need};
+use crate::log::{Log, Outcome, Setup, need};
 
 /// The kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +126,20 @@ impl Block {
             need!(log, cudaMemcpy(bytes.as_mut_ptr().cast(), self.ptr(), self.len, cudaMemcpyDeviceToHost));
         }
         Ok(bytes)
+    }
+
+    /// Notes whether these are all bytes.
+    pub(crate) fn compare(self, log: &mut Log, name: &str, want: &[u8]) -> Outcome {
+        let got = self.load(log)?;
+        log.bytes(name, &got, want);
+        Ok(())
+    }
+
+    /// Notes whether it holds the source, its old bytes, or other ones.
+    pub(crate) fn holds(self, log: &mut Log, source: &[u8], old: &[u8]) -> Outcome {
+        let got = self.load(log)?;
+        log.holds(&got, source, old);
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 //! observations, plain and weighted, with intervals.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use crate::table;
 
@@ -11,11 +12,12 @@ const DRAWN: &str = include_str!("../drawn.tsv");
 /// The beginning of the names of drawn cases.
 pub(crate) const PREFIX: &str = "drawn/";
 
+/// The parts of the draw, by their rows. Each has a score of its own.
+const PARTS: [RangeInclusive<usize>; 3] = [1..=150, 151..=300, 301..=400];
+
 /// One drawn call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    /// Whether whoever mends the emulator may read its case before it is scored.
-    pub(crate) open: bool,
     pub(crate) function: &'static str,
     /// The calls of the function in all counted programs.
     calls: f64,
@@ -24,9 +26,9 @@ pub(crate) struct Row {
 fn rows() -> impl Iterator<Item = (usize, Row)> {
     DRAWN.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
         let mut columns = line.split('\t');
-        let (number, half, function) = (columns.next()?, columns.next()?, columns.next()?);
+        let (number, function) = (columns.next()?, columns.nth(1)?);
         let calls = columns.nth(1)?.parse().ok()?;
-        Some((number.parse().ok()?, Row { open: half == "open", function, calls }))
+        Some((number.parse().ok()?, Row { function, calls }))
     })
 }
 
@@ -51,6 +53,9 @@ pub(crate) fn disagreements<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<Strin
         let cases = count.remove(&number).unwrap_or(0);
         if cases != 1 {
             found.push(format!("drawn.tsv: row {number}, {}: {cases} cases and not 1", row.function));
+        }
+        if PARTS.iter().filter(|part| part.contains(&number)).count() != 1 {
+            found.push(format!("drawn.tsv: row {number} is not in one part"));
         }
     }
     found.extend(count.keys().map(|number| format!("drawn.tsv: no row {number}, and there is a case")));
@@ -117,13 +122,15 @@ fn interval(parts: &[Part], of_cases: bool, weighted: bool) -> (f64, f64) {
     (shares[DRAWS / 40], shares[DRAWS - 1 - DRAWS / 40])
 }
 
-/// The score of the answers here against a table with a GPU's: a few lines for each half.
+/// The score of the answers here against a table with a GPU's: a few lines for each part.
 pub(crate) fn report(gpu: &'static str, here: &BTreeMap<String, String>) -> String {
     let (gpu, mut text) = (table::parse(gpu), String::new());
-    for (name, open) in [("open", true), ("sealed", false)] {
-        let mut asked = Vec::new();
+    for rows in PARTS {
+        let (name, mut asked) = (format!("rows {} to {}", rows.start(), rows.end()), Vec::new());
         for (id, row) in &gpu {
-            let Some(drawn) = number(id).and_then(drawn).filter(|drawn| drawn.open == open) else { continue };
+            let Some(drawn) = number(id).filter(|number| rows.contains(number)).and_then(drawn) else {
+                continue;
+            };
             if row.answer == table::NOT_ASKED {
                 continue;
             }
@@ -132,7 +139,7 @@ pub(crate) fn report(gpu: &'static str, here: &BTreeMap<String, String>) -> Stri
             asked.push((drawn, Part { full: table::agrees(row.answer, answer), equal, all, weight: 0.0 }));
         }
         if asked.is_empty() {
-            text += &format!("{name}: no case of this half has a GPU's answer in the table\n");
+            text += &format!("{name}: no case of this part has a GPU's answer in the table\n");
             continue;
         }
         let parts: Vec<Part> = asked

@@ -15,6 +15,7 @@ pub(crate) enum Limit {
     Clocks,
     Order,
     EventTimes,
+    Pageable,
     Occupancy,
     KernelWords,
     KernelClocks,
@@ -32,7 +33,7 @@ pub(crate) enum Limit {
 pub(crate) const ORDER: &str = "the order of blocks and warps in kernels that can see it";
 
 /// The limits in words, and whether they are a matter of checks.
-const LIMITS: [(Limit, bool, &str); 17] = [
+const LIMITS: [(Limit, bool, &str); 18] = [
     (Limit::TensorSums, false, "sums of tensor cores (rounded once)"),
     (Limit::ApproximateMath, false, "math instructions with .approx (their last bits)"),
     (Limit::TextureWeights, false, "weights of texture filters (those of an H200)"),
@@ -40,6 +41,7 @@ const LIMITS: [(Limit, bool, &str); 17] = [
     (Limit::Clocks, false, "clocks in kernels (they count instructions)"),
     (Limit::Order, false, ORDER),
     (Limit::EventTimes, false, "times between events"),
+    (Limit::Pageable, false, "asynchronous copies to pageable memory (a driver may do them during the call)"),
     (Limit::Occupancy, false, "occupancy (registers do not count)"),
     (Limit::KernelWords, true, "races within kernels beyond the last 16 MiB of global memory"),
     (Limit::KernelClocks, true, "which flag orders what, in kernels that release very often"),

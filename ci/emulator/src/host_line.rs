@@ -132,6 +132,18 @@ impl HostLine {
     }
 }
 
+/// The program's stack pointer at the running call: what is below is not the program's.
+pub(crate) fn stack_pointer() -> Option<usize> {
+    let mut found = None;
+    backtrace::trace(|frame| {
+        if !is_own(frame.ip().addr()) {
+            found = Some(frame.sp().addr());
+        }
+        found.is_none()
+    });
+    found
+}
+
 /// The name of a function as its source has it.
 pub(crate) fn demangled(name: &str) -> String {
     // Separate compilation puts the file in front of the name of what is local to it.

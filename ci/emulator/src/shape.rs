@@ -182,7 +182,6 @@ pub(crate) fn function_attributes(program: &Program, entry: &KernelEntry) -> cud
         // shape of a launch by it.
         ptxVersion: small(u64::from(program.architecture.unwrap_or(profile().capability))),
         binaryVersion: small(u64::from(profile().capability)),
-        cacheModeCA: 0,
         maxDynamicSharedSizeBytes: small(u64::from(most_dynamic(program, entry))),
         preferredShmemCarveout: entry.carveout,
         clusterDimMustBeSet: c_int::from(program.cluster.is_some()),
@@ -191,6 +190,6 @@ pub(crate) fn function_attributes(program: &Program, entry: &KernelEntry) -> cud
         requiredClusterDepth: declared(2),
         clusterSchedulingPolicyPreference: entry.scheduling,
         nonPortableClusterSizeAllowed: c_int::from(entry.non_portable),
-        reserved: [0; 16],
+        ..cudaFuncAttributes::default()
     }
 }

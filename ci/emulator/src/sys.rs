@@ -1,10 +1,9 @@
-//! The runtime's own types and constants, generated from the installed headers.
+//! The runtime's own types and constants: the bindings of `cudart-sys`, without its functions.
 #![expect(
     non_camel_case_types,
     non_upper_case_globals,
     non_snake_case,
     missing_docs,
-    missing_debug_implementations,
     reason = "generated code, which keeps the names of the C headers"
 )]
 #![allow(
@@ -20,21 +19,10 @@
 
 include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
 
-/// `Default` as C's `= {0}`, for the structures that the emulator fills in.
-macro_rules! zeroed {
-    ($($name:ident),*) => {
-        $(impl Default for $name {
-            fn default() -> Self {
-                // SAFETY: the members are numbers, pointers and arrays of them.
-                unsafe { ::core::mem::zeroed() }
-            }
-        })*
-    };
+impl cudaMemLocation {
+    /// The number of the device or of the part of the host's memory.
+    pub(crate) fn id(&self) -> core::ffi::c_int {
+        // SAFETY: all bytes are a number.
+        unsafe { self.__bindgen_anon_1.id }
+    }
 }
-zeroed!(
-    cudaAccessPolicyWindow,
-    cudaArraySparseProperties,
-    cudaDeviceProp,
-    cudaMemAllocNodeParams,
-    cudaResourceDesc
-);

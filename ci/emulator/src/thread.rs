@@ -1,5 +1,7 @@
 //! The state of a host thread: its current device, its number, and whether it is running a host function.
 
+use core::mem::MaybeUninit;
+use core::ops::Range;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,6 +18,7 @@ thread_local! {
     static IN_CALL: Cell<bool> = const { Cell::new(false) };
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
     static FUNCTION: Cell<u64> = const { Cell::new(0) };
+    static STACK: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
     static CAPTURE_MODE: Cell<cudaStreamCaptureMode> = const { Cell::new(cudaStreamCaptureModeGlobal) };
 }
 
@@ -85,6 +88,31 @@ pub(crate) fn exchange_capture_mode(mode: cudaStreamCaptureMode) -> cudaStreamCa
 /// The calling thread's capture mode.
 pub(crate) fn capture_mode() -> cudaStreamCaptureMode {
     CAPTURE_MODE.get()
+}
+
+/// The stack of the calling thread, unless the system does not tell.
+pub(crate) fn stack() -> Option<Range<usize>> {
+    let known = STACK.get();
+    let (first, bytes) = known.or_else(asked_for_stack)?;
+    STACK.set(Some((first, bytes)));
+    Some(first..first.saturating_add(bytes))
+}
+
+#[expect(unsafe_code, reason = "asks for a stack that std does not tell")]
+fn asked_for_stack() -> Option<(usize, usize)> {
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: the thread is the calling one, and the call initializes the attributes unless it fails.
+    let failed = unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) } != 0;
+    if failed {
+        return None;
+    }
+    let (mut first, mut bytes) = (core::ptr::null_mut(), 0);
+    // SAFETY: the attributes are initialized, and the other pointers are to live variables.
+    let failed =
+        unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut first, &raw mut bytes) } != 0;
+    // SAFETY: the attributes are initialized, and not used afterwards.
+    unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    (!failed).then(|| (first.expose_provenance(), bytes))
 }
 
 /// The processor time of all threads of this process.

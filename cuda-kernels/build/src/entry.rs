@@ -9,7 +9,7 @@ use cuda_sys_build::{Env, check_target, is_windows};
 use crate::Error;
 use crate::build::Build;
 #[cfg(feature = "nvcc")]
-use crate::compile::why_no_nvcc;
+use crate::compiler::why_no_nvcc;
 use crate::prebuilt::{Mode, Package};
 #[cfg(not(feature = "nvcc"))]
 use crate::without_nvcc::why_no_nvcc;

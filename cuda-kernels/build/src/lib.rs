@@ -267,71 +267,15 @@
 //! only sources whose own files or command changed, as many at once as cargo has jobs.
 
 mod build;
+#[cfg(feature = "nvcc")]
+mod compiler;
 mod entry;
 mod error;
 mod prebuilt;
 #[cfg(not(feature = "nvcc"))]
 mod without_nvcc;
 
-// What reads and compiles sources.
-#[cfg(feature = "nvcc")]
-mod agree;
-#[cfg(feature = "nvcc")]
-mod arch;
-#[cfg(feature = "nvcc")]
-mod clang;
-#[cfg(feature = "nvcc")]
-mod compile;
-#[cfg(feature = "nvcc")]
-mod contract;
-#[cfg(feature = "nvcc")]
-mod declared;
-#[cfg(feature = "nvcc")]
-mod depfile;
-#[cfg(feature = "nvcc")]
-mod generate;
-#[cfg(feature = "nvcc")]
-mod handle;
-#[cfg(feature = "nvcc")]
-mod header;
-#[cfg(feature = "nvcc")]
-mod host_compiler;
-#[cfg(feature = "nvcc")]
-mod layout;
-#[cfg(feature = "nvcc")]
-mod lexer;
-#[cfg(feature = "nvcc")]
-mod names;
-#[cfg(feature = "nvcc")]
-mod nvcc;
-#[cfg(feature = "nvcc")]
-mod packed;
-#[cfg(feature = "nvcc")]
-mod placement;
-#[cfg(feature = "nvcc")]
-mod prototype;
-#[cfg(feature = "nvcc")]
-mod ptx;
-#[cfg(feature = "nvcc")]
-mod slices;
-#[cfg(feature = "nvcc")]
-mod source;
-#[cfg(feature = "nvcc")]
-mod structure;
-#[cfg(feature = "nvcc")]
-mod symbol;
-#[cfg(feature = "nvcc")]
-mod template;
-#[cfg(feature = "nvcc")]
-mod text;
-#[cfg(feature = "nvcc")]
-mod toolkit;
-#[cfg(feature = "nvcc")]
-mod unit;
-#[cfg(feature = "nvcc")]
-mod variables;
-
-#[cfg(feature = "nvcc")]
-pub use arch::Arch;
 pub use build::Build;
+#[cfg(feature = "nvcc")]
+pub use compiler::Arch;
 pub use error::Error;

@@ -1,15 +1,28 @@
 //! The accesses of a kernel: which bytes a step reads and writes, of what.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
-use crate::form::{Form, gcd, remainder};
+use crate::form::{Form, Terms, gcd, remainder};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
-use crate::state::{Base, State, Value, range_of};
+use crate::state::{Base, State, Symbols, Value, range_of};
 
 /// The bytes of the barrier in the grid's workspace: cooperative groups' headers have its layout, a word with
 /// the workspace's size and a word that the blocks count in.
 const BARRIER: std::ops::Range<i128> = 4..8;
+
+/// An address without its constant, split into what it counts from and the rest.
+pub(crate) struct Part {
+    address: Terms,
+    base: Base,
+    terms: Terms,
+    origin: (Origin, (u32, u32)),
+    /// The greatest common divisor of the rest's coefficients.
+    divisor: i128,
+    /// The number of a state, and what the ranges say of the rest there.
+    ends: Cell<(u64, Option<i128>, Option<i128>)>,
+}
 
 /// A reason, and where the index of an access comes from.
 type Why = (String, (Origin, (u32, u32)));
@@ -49,6 +62,10 @@ impl Analysis<'_> {
     pub(crate) fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
         let Some((base, rest)) = step.from.split_first() else { return };
+        let may_store = writes(step) && matches!(step.space, Space::Local | Space::Generic);
+        if !self.is_recording && step.to.is_empty() && !may_store {
+            return;
+        }
         let base = self.number(state, *base, step.at);
         let offset = match (step.op, rest) {
             (Op::Matrix, [_, Operand::Number(offset), ..]) | (_, [Operand::Number(offset), ..]) => *offset,
@@ -58,7 +75,7 @@ impl Analysis<'_> {
         let found = address.as_ref().and_then(|address| self.split(address));
         if self.is_recording {
             let access = match (&address, &found) {
-                (Some(_), Some((base, offset))) => self.bytes(state, step, *base, offset),
+                (Some(address), Some(part)) => self.bytes(state, step, part, address.constant),
                 (Some(address), None) => {
                     let bases = address
                         .terms
@@ -80,19 +97,24 @@ impl Analysis<'_> {
                 Ok(access) => self.enter(access),
                 Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
             }
-            if let Some((base, _)) = found {
-                let base = own_space(base);
+            if let Some(part) = &found {
+                let base = own_space(part.base);
                 let element = u32::from(step.bits) / 8;
                 if step.op != Op::Load && (step.op != Op::Matrix || step.flag) {
-                    self.written.insert((base, element));
+                    add(&mut self.written, (base, element));
                 }
-                if step.op == Op::Load && step.loaded != Loaded::Strong {
-                    self.loaded.insert((base, element, step.loaded == Loaded::ReadOnly));
+                // A value that nothing uses need not stay the same.
+                if step.op == Op::Load && step.loaded != Loaded::Strong && !step.to.is_empty() {
+                    add(&mut self.loaded, (base, element, step.loaded == Loaded::ReadOnly));
                 }
             }
         }
-        self.store(state, step, found.as_ref());
-        let is_local = found.as_ref().is_none_or(|(base, _)| match base {
+        let place = address
+            .as_ref()
+            .zip(found.as_ref())
+            .map(|(address, part)| (part.base, part.terms.is_empty().then_some(address.constant)));
+        self.store(state, step, place);
+        let is_local = found.as_ref().is_none_or(|part| match &part.base {
             Base::Object(object) | Base::Generic(object) => {
                 self.kernel.objects[*object as usize].space == Space::Local
             }
@@ -100,12 +122,12 @@ impl Analysis<'_> {
         });
         let is_stable = step.loaded == Loaded::Strong
             || !is_local
-                && found.as_ref().is_some_and(|(base, _)| {
-                    !self.unstable.contains(&(own_space(*base), step.loaded == Loaded::ReadOnly))
+                && found.is_some_and(|part| {
+                    !self.unstable.contains(&(own_space(part.base), step.loaded == Loaded::ReadOnly))
                 });
         let origin = if step.op == Op::Atomic { Origin::Atomic } else { Origin::Memory };
         for (lane, to) in step.to.iter().enumerate() {
-            if let Some(value) = self.loaded_from_stack(state, step, lane, *to, found.as_ref()) {
+            if let Some(value) = self.loaded_from_stack(state, step, lane, *to, place) {
                 self.set(state, *to, Value::Number(value));
                 continue;
             }
@@ -116,20 +138,20 @@ impl Analysis<'_> {
             } else {
                 self.symbols.unstable(low, high, origin, step.at)
             };
-            self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(Rc::new(form)) });
+            self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(form) });
         }
     }
 
-    /// Remembers what a step stores on the stack, and forgets what it may write over.
-    fn store(&mut self, state: &mut State, step: &Step, found: Option<&(Base, Form)>) {
-        let writes = step.op == Op::Atomic || step.op == Op::Store || step.op == Op::Matrix && step.flag;
-        if !writes || !matches!(step.space, Space::Local | Space::Generic) {
+    /// Remembers what a step stores on the stack, and forgets what it may write over. The place is what it
+    /// counts from, with the offset if that is constant.
+    fn store(&mut self, state: &mut State, step: &Step, place: Option<(Base, Option<i128>)>) {
+        if !writes(step) || !matches!(step.space, Space::Local | Space::Generic) {
             return;
         }
         // An address that is not known is refused; it is in no object, or in one and within its bounds.
-        let Some((base, offset)) = found else { return state.kept.forget_stack(None) };
-        let (Base::Object(object) | Base::Generic(object)) = *base else { return };
-        let Some(at) = offset.as_constant() else {
+        let Some((base, offset)) = place else { return state.kept.forget_stack(None) };
+        let (Base::Object(object) | Base::Generic(object)) = base else { return };
+        let Some(at) = offset else {
             return state.kept.forget_stack(Some((object, i128::MIN..i128::MAX)));
         };
         let size = if step.op == Op::Matrix { 1 << 40 } else { i128::from(step.size) };
@@ -156,18 +178,18 @@ impl Analysis<'_> {
         step: &Step,
         lane: usize,
         to: u32,
-        found: Option<&(Base, Form)>,
-    ) -> Option<Rc<Form>> {
-        let (Op::Load, Space::Local, Some((Base::Object(object), offset))) = (step.op, step.space, found)
+        place: Option<(Base, Option<i128>)>,
+    ) -> Option<Form> {
+        let (Op::Load, Space::Local, Some((Base::Object(object), Some(at)))) = (step.op, step.space, place)
         else {
             return None;
         };
-        let at = offset.as_constant()? + i128::try_from(lane).ok()? * i128::from(step.bits / 8);
-        let value = Rc::clone(state.kept.on_stack(*object, at, step.bits)?);
+        let at = at + i128::try_from(lane).ok()? * i128::from(step.bits / 8);
+        let value = state.kept.on_stack(object, at, step.bits)?.clone();
         if self.bits(to) == step.bits {
             return Some(value);
         }
-        Some(Rc::new(self.symbols.reading(state, &value, step.bits, step.is_signed)))
+        Some(self.symbols.reading(state, &value, step.bits, step.is_signed))
     }
 
     /// Returns the accesses that count.
@@ -184,9 +206,16 @@ impl Analysis<'_> {
         if access.low < 0 || access.high > end {
             self.beyond.get_or_insert_with(|| access.clone());
         }
-        let key = (access.base, access.reads, access.writes);
-        let (low, high) = self.reached.entry(key).or_insert((access.low, access.high));
-        (*low, *high) = (access.low.min(*low), access.high.max(*high));
+        let reached = self.reached.iter_mut().find(|it| it.is_like(access.base, access.reads, access.writes));
+        match reached {
+            // The needs stay what they are.
+            Some(it) if access.low >= it.low && access.high <= it.high && access.align <= it.align => return,
+            Some(it) => {
+                (it.low, it.high) = (access.low.min(it.low), access.high.max(it.high));
+                it.align = access.align.max(it.align);
+            }
+            None => self.reached.push(access.clone()),
+        }
         self.log.push(access);
     }
 
@@ -200,7 +229,20 @@ impl Analysis<'_> {
     }
 
     /// Splits an address into the one thing that it counts from, and the rest.
-    fn split(&self, address: &Form) -> Option<(Base, Form)> {
+    fn split(&mut self, address: &Form) -> Option<Rc<Part>> {
+        if let Some(part) = self.parts.iter().flatten().find(|it| it.address.is_same(&address.terms)) {
+            return Some(Rc::clone(part));
+        }
+        let (base, rest) = self.base_of(address)?;
+        let (origin, divisor) = (self.symbols.origin(&rest), rest.divisor());
+        let (terms, ends) = (rest.terms, Cell::new((u64::MAX, None, None)));
+        let part = Rc::new(Part { address: address.terms.clone(), base, terms, origin, divisor, ends });
+        self.parts[self.next_part] = Some(Rc::clone(&part));
+        self.next_part = (self.next_part + 1) % self.parts.len();
+        Some(part)
+    }
+
+    fn base_of(&self, address: &Form) -> Option<(Base, Form)> {
         let mut bases = address
             .terms
             .iter()
@@ -215,12 +257,12 @@ impl Analysis<'_> {
         if factor != 1 || bases.next().is_some() {
             return None;
         }
-        Some((base, address.replace(symbol, &Form::constant(0))?))
+        Some((base, address.without(symbol)))
     }
 
     /// Returns the bytes of an access, or why they are not known.
-    fn bytes(&mut self, state: &mut State, step: &Step, base: Base, offset: &Form) -> Result<Access, Why> {
-        let origin = self.symbols.origin(offset);
+    fn bytes(&mut self, state: &mut State, step: &Step, part: &Part, constant: i128) -> Result<Access, Why> {
+        let Part { base, origin, .. } = *part;
         let refused = |reason: &str| Err((reason.to_owned(), origin));
         let object = |object: u32| self.kernel.objects[object as usize].space;
         // 32 bits are a whole address of these spaces only.
@@ -248,11 +290,11 @@ impl Analysis<'_> {
                 return refused("the barrier of the grid needs a cooperative launch");
             }
             let is_barrier = step.op == Op::Atomic || step.op == Op::Load && step.loaded == Loaded::Strong;
-            if !is_barrier || offset.as_constant() != Some(BARRIER.start) || step.size != 4 {
+            if !is_barrier || !part.terms.is_empty() || constant != BARRIER.start || step.size != 4 {
                 return refused("of the grid's workspace, only the barrier is known");
             }
         }
-        let writes = step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag;
+        let writes = writes(step);
         if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
             && matches!(object(it), Space::Const | Space::Param)
         {
@@ -282,9 +324,7 @@ impl Analysis<'_> {
             return refused("an access of an odd size");
         }
         let unit = i128::from(align);
-        if offset.terms.iter().any(|(_, factor)| remainder(*factor, unit) != 0)
-            || remainder(offset.constant, unit) != 0
-        {
+        if remainder(part.divisor, unit) != 0 || remainder(constant, unit) != 0 {
             return refused(&format!("the address may be no multiple of {align}"));
         }
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
@@ -293,17 +333,50 @@ impl Analysis<'_> {
             Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
             Base::Workspace => (BARRIER.start, BARRIER.end - end),
             Base::Parameter(..) => {
-                let reached = self.reached.get(&(base, reads, writes));
-                reached.map_or((i128::MAX, i128::MIN), |(low, high)| (*low, *high - end))
+                let reached = self.reached.iter().find(|it| it.is_like(base, reads, writes));
+                reached.map_or((i128::MAX, i128::MIN), |it| (it.low, it.high - end))
             }
         };
-        let high = self.symbols.high_in_parts(state, offset, most).and_then(|high| high.checked_add(end));
-        let opposite = offset.times(-1).zip(least.checked_neg());
-        let low = opposite.and_then(|(opposite, least)| self.symbols.high_in_parts(state, &opposite, least));
-        let low = low.and_then(i128::checked_neg);
+        let offset = Form { constant, terms: part.terms.clone() };
+        let (lowest, highest) = part.ends(&self.symbols, state);
+        let within = |end: Option<i128>| end.and_then(|end| end.checked_add(constant));
+        let (lowest, highest) =
+            (within(lowest).filter(|it| *it >= least), within(highest).filter(|it| *it <= most));
+        self.symbols.work += u64::from(lowest.is_some()) + u64::from(highest.is_some());
+        let high = highest.or_else(|| self.symbols.high_in_parts(state, &offset, most));
+        let high = high.and_then(|high| high.checked_add(end));
+        let low = lowest.or_else(|| {
+            let (opposite, least) = offset.times(-1).zip(least.checked_neg())?;
+            self.symbols.high_in_parts(state, &opposite, least).and_then(i128::checked_neg)
+        });
         let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
         Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
     }
+}
+
+impl Part {
+    /// Returns the least and the largest value of the rest by the ranges of its symbols.
+    fn ends(&self, symbols: &Symbols, state: &State) -> (Option<i128>, Option<i128>) {
+        let (number, low, high) = self.ends.get();
+        if number == state.number() {
+            return (low, high);
+        }
+        let (low, high) = symbols.ends(state, &self.terms);
+        self.ends.set((state.number(), low, high));
+        (low, high)
+    }
+}
+
+/// Adds something to a list of few.
+fn add<T: PartialEq>(list: &mut Vec<T>, new: T) {
+    if !list.contains(&new) {
+        list.push(new);
+    }
+}
+
+/// Returns whether a step writes memory.
+fn writes(step: &Step) -> bool {
+    step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag
 }
 
 /// Returns an object's base in its own space.

@@ -1,8 +1,9 @@
 //! What is known of a launch while its kernel is gone through, and the values of operands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::access::Part;
 use crate::form::{Form, Symbol};
 use crate::launch::Launch;
 use crate::slice::{Kernel, Operand, Origin, Space, Special};
@@ -25,6 +26,13 @@ pub(crate) struct Access {
     pub(crate) origin: (Origin, (u32, u32)),
 }
 
+impl Access {
+    /// Returns whether it is an access of this kind to memory that counts from this.
+    pub(crate) fn is_like(&self, base: Base, reads: bool, writes: bool) -> bool {
+        (self.base, self.reads, self.writes) == (base, reads, writes)
+    }
+}
+
 /// Why nothing can be proven.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
@@ -37,17 +45,20 @@ pub(crate) struct Analysis<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) launch: &'a Launch<'a>,
     pub(crate) symbols: Symbols,
-    bases: BTreeMap<Base, Symbol>,
-    specials: Vec<(Special, Symbol)>,
+    bases: Vec<(Base, Form)>,
+    specials: Vec<(Special, Form)>,
     pub(crate) log: Vec<Access>,
-    /// The bytes of all accesses in the log, by what they count from, and whether they read and write.
-    pub(crate) reached: BTreeMap<(Base, bool, bool), (i128, i128)>,
+    /// The accesses in the log taken together, one for each thing that they count from and each kind.
+    pub(crate) reached: Vec<Access>,
+    /// Addresses that were split last, and the place of the next one: threads access neighbours.
+    pub(crate) parts: [Option<Rc<Part>>; 8],
+    pub(crate) next_part: usize,
     /// Whether accesses enter the log. Passes that look for a loop's invariants do not record.
     pub(crate) is_recording: bool,
     /// What is written, with the size of the elements. Loads of other sizes may be repeated.
-    pub(crate) written: BTreeSet<(Base, u32)>,
-    /// What weak loads, and loads of the read-only path, read, with the size of the elements.
-    pub(crate) loaded: BTreeSet<(Base, u32, bool)>,
+    pub(crate) written: Vec<(Base, u32)>,
+    /// What weak loads, and loads of the read-only path, read that is used, with the size of the elements.
+    pub(crate) loaded: Vec<(Base, u32, bool)>,
     /// Memory of which a loaded value is not stable: it is written as well.
     pub(crate) unstable: BTreeSet<(Base, bool)>,
     pub(crate) steps: u64,
@@ -71,13 +82,15 @@ impl<'a> Analysis<'a> {
             kernel,
             launch,
             symbols: Symbols::default(),
-            bases: BTreeMap::new(),
+            bases: Vec::new(),
             specials: Vec::new(),
             log: Vec::new(),
-            reached: BTreeMap::new(),
+            reached: Vec::new(),
+            parts: Default::default(),
+            next_part: 0,
             is_recording: true,
-            written: BTreeSet::new(),
-            loaded: BTreeSet::new(),
+            written: Vec::new(),
+            loaded: Vec::new(),
             unstable: BTreeSet::new(),
             steps: 0,
             is_thorough: false,
@@ -97,6 +110,9 @@ impl<'a> Analysis<'a> {
 
     /// Returns the address of a base.
     pub(crate) fn base(&mut self, base: Base) -> Form {
+        if let Some((_, form)) = self.bases.iter().find(|(own, _)| *own == base) {
+            return form.clone();
+        }
         let space = match base {
             Base::Object(object) => self.kernel.objects[object as usize].space,
             Base::Parameter(..) | Base::Generic(_) | Base::Workspace => Space::Global,
@@ -107,8 +123,9 @@ impl<'a> Analysis<'a> {
             Space::Param => 1 << 16,
             _ => ADDRESSES,
         };
-        let symbols = &mut self.symbols;
-        Form::symbol(*self.bases.entry(base).or_insert_with(|| symbols.new_base(base, 0, high)))
+        let form = Form::symbol(self.symbols.new_base(base, 0, high));
+        self.bases.push((base, form.clone()));
+        form
     }
 
     fn special(&mut self, special: Special) -> Form {
@@ -132,17 +149,20 @@ impl<'a> Analysis<'a> {
         if below == 1 {
             return Form::constant(0);
         }
-        if let Some((_, symbol)) = self.specials.iter().find(|(own, _)| *own == special) {
-            return Form::symbol(*symbol);
+        if let Some((_, form)) = self.specials.iter().find(|(own, _)| *own == special) {
+            return form.clone();
         }
-        let symbol = self.symbols.new_symbol(0, below - 1, Origin::Exact, (0, 0));
-        self.specials.push((special, symbol));
-        Form::symbol(symbol)
+        let form = self.symbols.fresh(0, below - 1, Origin::Exact, (0, 0));
+        self.specials.push((special, form.clone()));
+        form
     }
 
     /// Returns the symbols of both halves of the workspace's address, if the kernel has read them.
     pub(crate) fn workspace(&self) -> Option<[Symbol; 2]> {
-        let half = |half: Special| self.specials.iter().find(|(own, _)| *own == half).map(|(_, it)| *it);
+        let half = |half: Special| {
+            let (_, form) = self.specials.iter().find(|(own, _)| *own == half)?;
+            form.terms.first().map(|(symbol, _)| *symbol)
+        };
         Some([half(Special::WORKSPACE[0])?, half(Special::WORKSPACE[1])?])
     }
 
@@ -156,22 +176,22 @@ impl<'a> Analysis<'a> {
         first.and_then(|it| u32::try_from(it).ok()).unwrap_or(object)
     }
 
-    pub(crate) fn number(&mut self, state: &State, operand: Operand, at: (u32, u32)) -> Rc<Form> {
+    pub(crate) fn number(&mut self, state: &State, operand: Operand, at: (u32, u32)) -> Form {
         match operand {
             Operand::Register(register) => match state.registers.get(register as usize) {
                 Some(Value::Number(form)) => self.symbols.used(form),
                 _ => {
                     let (low, high) = range_of(self.bits(register), true);
-                    Rc::new(self.symbols.unstable(low, high, Origin::Unwritten, at))
+                    self.symbols.unstable(low, high, Origin::Unwritten, at)
                 }
             },
-            Operand::Number(value) => Rc::new(Form::constant(i128::from(value))),
+            Operand::Number(value) => Form::constant(i128::from(value)),
             Operand::Object(object) => {
                 let object = self.object(object);
-                Rc::new(self.base(Base::Object(object)))
+                self.base(Base::Object(object))
             }
-            Operand::Special(special) => Rc::new(self.special(special)),
-            Operand::Negated(_) => Rc::new(self.symbols.unstable(0, 1, Origin::Unwritten, at)),
+            Operand::Special(special) => self.special(special),
+            Operand::Negated(_) => self.symbols.unstable(0, 1, Origin::Unwritten, at),
         }
     }
 

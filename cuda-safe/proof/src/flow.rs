@@ -38,6 +38,8 @@ pub(crate) struct Walk<'w, 'a> {
     depth: u32,
     /// The tests at branches, for guesses of invariants.
     pub(crate) tests: Vec<Rc<Test>>,
+    /// The tests at branches out of a loop, or at the end of the thread, with their blocks.
+    pub(crate) leaving: Vec<(usize, Rc<Test>)>,
     /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what
     /// an address counts from, or floating-point numbers are compared.
     pub(crate) has_other_way: bool,
@@ -53,9 +55,9 @@ fn to_each(blocks: &[usize], state: State) -> Ends {
 
 impl<'w, 'a> Walk<'w, 'a> {
     pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph) -> Self {
-        let (not_by_rounds, tests) = (BTreeSet::new(), Vec::new());
+        let (not_by_rounds, tests, leaving) = (BTreeSet::new(), Vec::new(), Vec::new());
         let has_other_way = analysis.kernel.steps.iter().any(Step::compares_floats);
-        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, has_other_way }
+        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, leaving, has_other_way }
     }
 
     /// Goes through the whole kernel.
@@ -128,9 +130,12 @@ impl<'w, 'a> Walk<'w, 'a> {
                 {
                     let needed = &graph.blocks[block].needed;
                     self.analysis.symbols.work += 1 + state.registers.len() as u64 / 64;
-                    for (register, value) in state.registers.iter_mut().enumerate() {
-                        if !needed.contains(register) {
-                            *value = Value::Unset;
+                    for (own, mut kept) in state.registers.chunks_mut(64).zip(needed.words()) {
+                        for value in own {
+                            if kept & 1 == 0 && !matches!(value, Value::Unset) {
+                                *value = Value::Unset;
+                            }
+                            kept >>= 1;
                         }
                     }
                     open.push((block, state));
@@ -172,9 +177,9 @@ impl<'w, 'a> Walk<'w, 'a> {
     fn differ(&self, one: &State, other: &State, block: usize) -> bool {
         let needed = &self.graph.blocks[block].needed;
         one.registers.iter().zip(&other.registers).enumerate().any(|(register, pair)| match pair {
-            (Value::Number(a), Value::Number(b)) if !Rc::ptr_eq(a, b) && needed.contains(register) => {
+            (Value::Number(a), Value::Number(b)) if a != b && needed.contains(register) => {
                 let is_flag = |it: &Form| matches!(it.as_constant(), Some(0 | 1));
-                is_flag(a) && is_flag(b) && a != b || !self.analysis.symbols.has_same_base(a, b)
+                is_flag(a) && is_flag(b) || !self.analysis.symbols.has_same_base(a, b)
             }
             (Value::Test(a), Value::Test(b)) if needed.contains(register) => {
                 matches!((&**a, &**b), (Test::Is(a), Test::Is(b)) if a != b)
@@ -195,7 +200,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 (Value::Number(a), Value::Number(b)) => {
                     let choice = self.analysis.symbols.choice(&mut both, (one, a), (other, b));
                     // The value is one of the two, but may be anything.
-                    choice.map_or(Value::Unset, |form| Value::Number(Rc::new(form)))
+                    choice.map_or(Value::Unset, Value::Number)
                 }
                 (Value::Test(_), Value::Test(_)) => Value::Test(Rc::new(Test::Unknown)),
                 _ => Value::Unset,
@@ -267,6 +272,10 @@ impl<'w, 'a> Walk<'w, 'a> {
             return if is_exit { Ends::new() } else { to_each(next, state) };
         };
         self.tests.push(Rc::clone(&guard));
+        let own = self.graph.blocks[block].inside;
+        if own.is_some() && (is_exit || next.iter().any(|next| self.graph.blocks[*next].inside != own)) {
+            self.leaving.push((block, Rc::clone(&guard)));
+        }
         let (mut taken, mut passed) = (state.clone(), state);
         let is_last = self.graph.blocks[block].end == self.analysis.kernel.steps.len();
         let (through, targets) =

@@ -3,13 +3,79 @@
 //! A register of `w` bits holds such a form modulo `2^w`. All operations return `None` where a number would
 //! become too large to compute with: the caller then forgets the form.
 
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::rc::Rc;
+
 use smallvec::SmallVec;
 
 /// A symbol stands for one whole number, the same wherever it occurs.
 pub(crate) type Symbol = u32;
 
-/// Coefficients by symbol, sorted, none zero.
-pub(crate) type Terms = SmallVec<[(Symbol, i128); 2]>;
+/// Coefficients by symbol, sorted, none zero. Forms that differ in their constants share them.
+#[derive(Clone, Debug, Default, Eq)]
+pub(crate) struct Terms(Option<Rc<[(Symbol, i128)]>>);
+
+/// Terms that are being made, or that are only looked at.
+pub(crate) type NewTerms = SmallVec<[(Symbol, i128); 8]>;
+
+impl Deref for Terms {
+    type Target = [(Symbol, i128)];
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl From<&[(Symbol, i128)]> for Terms {
+    fn from(terms: &[(Symbol, i128)]) -> Self {
+        Self((!terms.is_empty()).then(|| Rc::from(terms)))
+    }
+}
+
+impl FromIterator<(Symbol, i128)> for Terms {
+    fn from_iter<I: IntoIterator<Item = (Symbol, i128)>>(terms: I) -> Self {
+        Self::from(&NewTerms::from_iter(terms)[..])
+    }
+}
+
+impl<'a> IntoIterator for &'a Terms {
+    type Item = &'a (Symbol, i128);
+    type IntoIter = std::slice::Iter<'a, (Symbol, i128)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl PartialEq for Terms {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_same(other) || **self == **other
+    }
+}
+
+impl Hash for Terms {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl Terms {
+    /// Returns whether both are one list, without a look at it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Rc::ptr_eq(one, other),
+            (one, other) => one.is_none() == other.is_none(),
+        }
+    }
+
+    /// Keeps the terms that the function returns true for.
+    pub(crate) fn retain(&mut self, keeps: impl Fn(&(Symbol, i128)) -> bool) {
+        if !self.iter().all(&keeps) {
+            *self = self.iter().copied().filter(keeps).collect();
+        }
+    }
+}
 
 /// Larger numbers are not computed with, so that no sum of a few products overflows.
 const LARGEST: i128 = 1 << 96;
@@ -22,11 +88,11 @@ pub(crate) struct Form {
 
 impl Form {
     pub(crate) fn constant(constant: i128) -> Self {
-        Self { constant, terms: Terms::new() }
+        Self { constant, terms: Terms::default() }
     }
 
     pub(crate) fn symbol(symbol: Symbol) -> Self {
-        Self { constant: 0, terms: SmallVec::from_slice(&[(symbol, 1)]) }
+        Self { constant: 0, terms: Terms::from(&[(symbol, 1)][..]) }
     }
 
     pub(crate) fn as_constant(&self) -> Option<i128> {
@@ -58,9 +124,14 @@ impl Form {
         if factor == 0 {
             return Some(self.clone());
         }
+        self.without(symbol).plus(by, factor)
+    }
+
+    /// Returns the form without a symbol.
+    pub(crate) fn without(&self, symbol: Symbol) -> Self {
         let mut rest = self.clone();
         rest.terms.retain(|(own, _)| *own != symbol);
-        rest.plus(by, factor)
+        rest
     }
 
     /// Returns the greatest common divisor of the coefficients, 0 if there is none.
@@ -69,18 +140,37 @@ impl Form {
     }
 }
 
+#[inline]
 fn within(value: i128) -> Option<i128> {
     (-LARGEST..=LARGEST).contains(&value).then_some(value)
 }
 
-pub(crate) fn coefficient(terms: &Terms, symbol: Symbol) -> i128 {
+pub(crate) fn coefficient(terms: &[(Symbol, i128)], symbol: Symbol) -> i128 {
     terms.iter().find(|(own, _)| *own == symbol).map_or(0, |(_, factor)| *factor)
 }
 
 /// Returns `a * x + b * y`.
-pub(crate) fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
-    let mut sum = Terms::new();
+fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
+    match (a, b) {
+        (1, _) if y.is_empty() => Some(x.clone()),
+        (_, 1) if x.is_empty() => Some(y.clone()),
+        _ => Some(Terms::from(&sum(x, a, y, b, usize::MAX)?[..])),
+    }
+}
+
+/// Returns `a * x + b * y`, unless that has more terms than the number.
+pub(crate) fn sum(
+    x: &[(Symbol, i128)],
+    a: i128,
+    y: &[(Symbol, i128)],
+    b: i128,
+    most: usize,
+) -> Option<NewTerms> {
+    let mut sum = NewTerms::new();
     merge(x, a, y, b, |symbol, factor| {
+        if sum.len() == most {
+            return None;
+        }
         sum.push((symbol, within(factor)?));
         Some(())
     })?;
@@ -90,13 +180,13 @@ pub(crate) fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
 /// Calls `each` with the terms of `a * x + b * y`, until it returns `None`.
 #[inline]
 pub(crate) fn merge(
-    x: &Terms,
+    x: &[(Symbol, i128)],
     a: i128,
-    y: &Terms,
+    y: &[(Symbol, i128)],
     b: i128,
     mut each: impl FnMut(Symbol, i128) -> Option<()>,
 ) -> Option<()> {
-    let (mut left, mut right) = (&x[..], &y[..]);
+    let (mut left, mut right) = (x, y);
     loop {
         let (symbol, factor) = match (left, right) {
             ([(one, first), left_rest @ ..], [(other, second), right_rest @ ..]) if one == other => {
@@ -126,13 +216,16 @@ pub(crate) fn merge(
 /// Returns the product. Hardware multiplies numbers of 64 bits far faster than longer ones.
 #[inline]
 pub(crate) fn times(a: i128, b: i128) -> Option<i128> {
+    if b == 1 {
+        return Some(a);
+    }
     match (i64::try_from(a), i64::try_from(b)) {
         (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
         _ => a.checked_mul(b),
     }
 }
 
-pub(crate) fn divisor(terms: &Terms) -> i128 {
+pub(crate) fn divisor(terms: &[(Symbol, i128)]) -> i128 {
     let mut all = 0;
     for (_, factor) in terms {
         all = gcd(all, *factor);
@@ -146,6 +239,12 @@ pub(crate) fn divisor(terms: &Terms) -> i128 {
 pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.abs(), b.abs());
     while b != 0 {
+        if let (Ok(mut x), Ok(mut y)) = (u64::try_from(a), u64::try_from(b)) {
+            while y != 0 {
+                (x, y) = (y, x % y);
+            }
+            return i128::from(x);
+        }
         (a, b) = (b, remainder(a, b));
     }
     a

@@ -9,6 +9,11 @@ impl Set {
         self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
+    /// Returns words with a bit for each number, and after them zeros.
+    pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().copied().chain(std::iter::repeat(0))
+    }
+
     fn insert(&mut self, at: usize) {
         if self.0.len() <= at / 64 {
             self.0.resize(at / 64 + 1, 0);

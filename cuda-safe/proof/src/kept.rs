@@ -18,7 +18,7 @@ struct Piece {
     at: i128,
     bits: u8,
     /// The value modulo `2^bits`.
-    value: Rc<Form>,
+    value: Form,
 }
 
 /// Most states remember nothing, and most copies the same.
@@ -56,12 +56,12 @@ impl Kept {
     }
 
     /// Returns the value that was stored last at a place of the stack, if all of its bits were at once.
-    pub(crate) fn on_stack(&self, object: u32, at: i128, bits: u8) -> Option<&Rc<Form>> {
+    pub(crate) fn on_stack(&self, object: u32, at: i128, bits: u8) -> Option<&Form> {
         let mut pieces = self.0.as_ref()?.stack.iter();
         pieces.find(|it| (it.object, it.at, it.bits) == (object, at, bits)).map(|it| &it.value)
     }
 
-    pub(crate) fn store_on_stack(&mut self, object: u32, at: i128, bits: u8, value: Rc<Form>) {
+    pub(crate) fn store_on_stack(&mut self, object: u32, at: i128, bits: u8, value: Form) {
         let kept = Rc::make_mut(self.0.get_or_insert_default());
         if kept.stack.len() < MOST_PIECES {
             kept.stack.push(Piece { object, at, bits, value });

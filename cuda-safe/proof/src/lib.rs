@@ -189,6 +189,7 @@ mod loops;
 mod lower;
 mod ptx;
 mod refine;
+mod rounds;
 mod slice;
 mod state;
 mod step;

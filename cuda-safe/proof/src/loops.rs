@@ -15,12 +15,6 @@ use crate::slice::{Loop, Op, Space, Step};
 use crate::state::{State, Test, Value, range_of};
 use crate::step::signed;
 
-/// Rounds that are gone through one by one.
-const MOST_ROUNDS: usize = 40;
-/// Rounds after which a loop that reads numbers from the stack may end or go on.
-const MOST_OPEN_ROUNDS: usize = 8;
-/// Steps in all that such rounds may take.
-const MOST_ROUND_STEPS: u64 = 4_000;
 /// Tests that are looked at for invariants of a loop.
 const MOST_TESTS: u32 = 200;
 /// Passes through a loop that take a range as it is found. Later ones take more, so that they come to an end.
@@ -143,43 +137,6 @@ impl Walk<'_, '_> {
         Ok(exits)
     }
 
-    /// Goes through the rounds one by one, if each decides whether another follows, and there are few.
-    fn by_rounds(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
-        if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
-            return Ok(None);
-        }
-        let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
-        let mut state = entry.clone();
-        let mut early = Ends::new();
-        for round in 0..MOST_ROUNDS {
-            if self.round_steps + (self.analysis.steps - before) > MOST_ROUND_STEPS {
-                break;
-            }
-            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
-            let is_open = !exits.is_empty();
-            early.extend(exits);
-            if backs.is_empty() {
-                return Ok(Some(early));
-            }
-            // Numbers on the stack are known round by round only.
-            if is_open && (round >= MOST_OPEN_ROUNDS || !self.reads_stack(it)) {
-                break;
-            }
-            let Some(next) = self.meet_all(backs, it.header) else { break };
-            state = next;
-            // A register of a function that was called is another one in the next call.
-            for register in it.written.iter().map(|it| *it as usize) {
-                if entry.registers.get(register) == Some(&Value::Unset) {
-                    state.registers[register] = Value::Unset;
-                }
-            }
-        }
-        self.round_steps += self.analysis.steps - before;
-        self.analysis.forget(mark);
-        self.not_by_rounds.insert(it.header);
-        Ok(None)
-    }
-
     /// Returns the registers that a loop writes and its header needs, with symbols for how far they went.
     fn changed(&mut self, it: &Loop, entry: &State) -> Vec<Changed> {
         let needed = &self.graph.blocks[it.header].needed;
@@ -247,7 +204,7 @@ impl Walk<'_, '_> {
                 (Change::Lost, _) => None,
                 (_, None) => one.before.plus(&own, 1),
             };
-            let value = value.map_or(Value::Unset, |form| Value::Number(Rc::new(form)));
+            let value = value.map_or(Value::Unset, Value::Number);
             if let Some(own) = state.registers.get_mut(one.register as usize) {
                 *own = value;
             }
@@ -259,7 +216,7 @@ impl Walk<'_, '_> {
     }
 
     /// Returns whether a loop reads numbers from the stack that it does not write.
-    fn reads_stack(&self, it: &Loop) -> bool {
+    pub(crate) fn reads_stack(&self, it: &Loop) -> bool {
         let is_load = |step: &Step| step.op == Op::Load && step.space == Space::Local;
         !self.writes_stack(it) && self.steps_of(it).any(is_load)
     }

@@ -138,7 +138,7 @@ impl Analysis<'_> {
                 && form.coefficient(symbol) != 0
                 && let Some(new) = form.replace(symbol, &equal)
             {
-                *form = Rc::new(new);
+                *form = new;
             }
         }
     }

@@ -6,12 +6,12 @@
 //! that hold everywhere, not from guards.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::form::{Form, Symbol, Terms, coefficient, divisor, floor, gcd, merge, plus, remainder, times};
+use crate::form::{Form, NewTerms, Symbol, Terms, coefficient, divisor, floor, gcd, remainder, sum, times};
 use crate::kept::Kept;
 use crate::slice::{Op, Origin};
 
@@ -28,22 +28,40 @@ pub(crate) enum Base {
     Workspace,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Known {
     low: i128,
     high: i128,
     origin: Origin,
     /// File and line of the step that made it.
     at: (u32, u32),
-    base: Option<Base>,
     /// Whether each use may see another value: nothing is ever assumed of it but its range.
     is_unstable: bool,
-    /// Whether it is the number of rounds of a loop.
-    counts_rounds: bool,
-    /// If it is the quotient of a form, rounded down.
-    floor: Option<(Form, i128)>,
-    /// The test, if it is 1 where the test holds and else 0.
-    truth: Option<Rc<Test>>,
+    made: Made,
+}
+
+/// What a symbol was made as.
+#[derive(Debug)]
+enum Made {
+    /// A number of which nothing but the range is known.
+    Number,
+    /// An address: the place in the list of bases.
+    Base(u16),
+    /// The number of rounds of a loop.
+    Rounds,
+    /// The quotient of a form, rounded down.
+    Floor(Box<Quotient>),
+    /// 1 where the test holds and else 0.
+    Truth(Rc<Test>),
+}
+
+/// A form divided by a number, rounded down.
+#[derive(Clone, Debug)]
+struct Quotient {
+    form: Form,
+    by: i128,
+    /// `0 <= form - by * quotient <= by - 1`.
+    facts: SmallVec<[Fact; 2]>,
 }
 
 /// A predicate.
@@ -56,8 +74,8 @@ pub(crate) enum Test {
         op: Op,
         bits: u8,
         is_signed: bool,
-        a: Rc<Form>,
-        b: Rc<Form>,
+        a: Form,
+        b: Form,
     },
     Not(Rc<Self>),
     /// Both hold; how many tests stand one within another.
@@ -69,14 +87,14 @@ pub(crate) enum Test {
 pub(crate) enum Value {
     /// It may not have been written: each use may see another value.
     Unset,
-    Number(Rc<Form>),
+    Number(Form),
     Test(Rc<Test>),
 }
 
 /// `terms <= bound`.
 #[derive(Clone, Debug)]
 struct Fact {
-    terms: Rc<Terms>,
+    terms: Terms,
     bound: i128,
     /// It holds for all values of the symbols, as the definition of a quotient does.
     is_definition: bool,
@@ -85,14 +103,67 @@ struct Fact {
 }
 
 impl Fact {
-    fn new(terms: Rc<Terms>, bound: i128, is_definition: bool) -> Self {
+    fn new(terms: Terms, bound: i128, is_definition: bool) -> Self {
         Self { signs: signs(&terms), terms, bound, is_definition }
     }
 }
 
+/// Returns the bit of a symbol in a set that may have others, too.
+fn mark(symbol: Symbol) -> u64 {
+    1 << (symbol % 64)
+}
+
 /// Returns a bit for each symbol and its sign. Terms without a common bit have no common symbol and sign.
-fn signs(terms: &Terms) -> u64 {
+fn signs(terms: &[(Symbol, i128)]) -> u64 {
     terms.iter().fold(0, |all, (symbol, factor)| all | 1 << ((symbol * 2 + u32::from(*factor > 0)) % 64))
+}
+
+/// A term of what a bound is searched of, with the range of its symbol and the largest value.
+struct Ranged {
+    symbol: Symbol,
+    factor: i128,
+    low: i128,
+    high: i128,
+    most: Option<i128>,
+}
+
+/// Returns the smallest factor of a fact that removes one of the terms, as a fraction.
+fn removing(terms: &[(Symbol, i128)], fact: &[(Symbol, i128)]) -> Option<(i128, i128)> {
+    let mut factor: Option<(i128, i128)> = None;
+    let mut left = terms;
+    for (symbol, own) in fact {
+        while let [(other, _), rest @ ..] = left
+            && other < symbol
+        {
+            left = rest;
+        }
+        let Some((other, wanted)) = left.first() else { break };
+        if other == symbol && (*wanted > 0) == (*own > 0) {
+            let (above, below) = (wanted.abs(), own.abs());
+            if factor.is_none_or(|(a, b)| {
+                times(above, b).zip(times(a, below)).is_some_and(|(one, other)| one < other)
+            }) {
+                factor = Some((above, below));
+            }
+        }
+    }
+    let (above, below) = factor?;
+    if above == 1 || below == 1 {
+        return factor;
+    }
+    let common = gcd(above, below);
+    Some((floor(above, common), floor(below, common)))
+}
+
+/// Returns the terms of a form and its bound without their common divisor and the constant.
+fn reduced(form: &Form, bound: i128) -> (Terms, i128) {
+    match form.divisor() {
+        0 | 1 => (form.terms.clone(), bound),
+        common => {
+            let terms = form.terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common)));
+            (terms.collect(), floor(bound, common))
+        }
+    }
 }
 
 /// Among the bits of `signs`, those of negative factors.
@@ -105,8 +176,6 @@ enum Kind {
     Guard,
     /// A loop's header claims it.
     Claim,
-    /// It holds for all values of the symbols.
-    Definition,
 }
 
 /// The facts are private: they change only by what [`Symbols`] assumes.
@@ -115,6 +184,8 @@ pub(crate) struct State {
     pub(crate) registers: Vec<Value>,
     /// Ranges that are narrower than those of the symbols, by symbol.
     limits: Vec<(Symbol, i128, i128)>,
+    /// A bit for each symbol that has such a range, and for others.
+    limited: u64,
     facts: Rc<Vec<Fact>>,
     pub(crate) kept: Kept,
     /// States of one number have the same limits and facts.
@@ -146,14 +217,27 @@ impl State {
         }
     }
 
+    /// Returns the facts, which this state alone has from now on.
+    fn facts_mut(&mut self) -> &mut Vec<Fact> {
+        if Rc::get_mut(&mut self.facts).is_none() {
+            let mut own = Vec::with_capacity(self.facts.len() + 4);
+            own.extend_from_slice(&self.facts);
+            self.facts = Rc::new(own);
+        }
+        Rc::make_mut(&mut self.facts)
+    }
+
+    /// States of one number have the same limits and facts.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Takes the facts of a case.
     pub(crate) fn set_facts(&mut self, case: Self) {
-        (self.limits, self.facts, self.number) = (case.limits, case.facts, case.number);
+        (self.limits, self.limited) = (case.limits, case.limited);
+        (self.facts, self.number) = (case.facts, case.number);
     }
 }
-
-/// Upper bounds of terms.
-type Bounds = SmallVec<[(Terms, Option<i128>); 1]>;
 
 /// A hash of numbers that the analysis makes itself: nobody chooses them to collide.
 #[derive(Clone, Debug, Default)]
@@ -193,9 +277,10 @@ impl Hasher for Mix {
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     known: Vec<Known>,
-    floors: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
-    /// Upper bounds of terms, by the number of the state, the depth of the search, and a hash of the terms.
-    bounds: HashMap<(u64, u32, u64), Bounds, BuildHasherDefault<Mix>>,
+    bases: Vec<Base>,
+    quotients: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
+    /// Upper bounds of terms, by the number of the state and the depth of the search.
+    bounds: HashMap<(u64, u32, Terms), Option<i128>, BuildHasherDefault<Mix>>,
     /// The last number of a state.
     states: u64,
     /// How many bounds were computed.
@@ -213,21 +298,10 @@ pub(crate) fn range_of(bits: u8, is_signed: bool) -> (i128, i128) {
 
 impl Symbols {
     pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
-        let (is_unstable, base) = (false, None);
         // Bounds may cross where the facts cannot hold. The symbol may outlive that place, where two ways
         // meet, and needs a value.
         let (low, high) = (low.min(high), high.max(low));
-        self.known.push(Known {
-            low,
-            high,
-            origin,
-            at,
-            base,
-            is_unstable,
-            counts_rounds: false,
-            floor: None,
-            truth: None,
-        });
+        self.known.push(Known { low, high, origin, at, is_unstable: false, made: Made::Number });
         Symbol::try_from(self.known.len() - 1).unwrap_or(Symbol::MAX)
     }
 
@@ -244,27 +318,31 @@ impl Symbols {
     /// Makes the symbol of an address, which is in the range.
     pub(crate) fn new_base(&mut self, base: Base, low: i128, high: i128) -> Symbol {
         let symbol = self.new_symbol(low, high, Origin::Exact, (0, 0));
-        self.known[symbol as usize].base = Some(base);
+        self.known[symbol as usize].made = Made::Base(u16::try_from(self.bases.len()).unwrap_or(u16::MAX));
+        self.bases.push(base);
         symbol
     }
 
     /// Makes the symbol of the number of a loop's rounds.
     pub(crate) fn new_counter(&mut self, most: i128) -> Symbol {
         let symbol = self.new_symbol(0, most, Origin::Exact, (0, 0));
-        self.known[symbol as usize].counts_rounds = true;
+        self.known[symbol as usize].made = Made::Rounds;
         symbol
     }
 
     pub(crate) fn counts_rounds(&self, symbol: Symbol) -> bool {
-        self.known[symbol as usize].counts_rounds
+        matches!(self.known[symbol as usize].made, Made::Rounds)
     }
 
     pub(crate) fn set_truth(&mut self, symbol: Symbol, test: Rc<Test>) {
-        self.known[symbol as usize].truth = Some(test);
+        self.known[symbol as usize].made = Made::Truth(test);
     }
 
     pub(crate) fn truth(&self, symbol: Symbol) -> Option<Rc<Test>> {
-        self.known[symbol as usize].truth.clone()
+        match &self.known[symbol as usize].made {
+            Made::Truth(test) => Some(Rc::clone(test)),
+            _ => None,
+        }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -272,17 +350,24 @@ impl Symbols {
     }
 
     pub(crate) fn base(&self, symbol: Symbol) -> Option<Base> {
-        self.known[symbol as usize].base
+        match self.known[symbol as usize].made {
+            Made::Base(at) => self.bases.get(usize::from(at)).copied(),
+            _ => None,
+        }
+    }
+
+    fn is_base(&self, symbol: Symbol) -> bool {
+        matches!(self.known[symbol as usize].made, Made::Base(_))
     }
 
     pub(crate) fn has_base(&self, form: &Form) -> bool {
-        form.terms.iter().any(|(symbol, _)| self.base(*symbol).is_some())
+        form.terms.iter().any(|(symbol, _)| self.is_base(*symbol))
     }
 
     /// Returns whether two forms count from the same.
     pub(crate) fn has_same_base(&self, a: &Form, b: &Form) -> bool {
         let is_in = |one: &Form, other: &Form| {
-            let mut bases = one.terms.iter().filter(|(symbol, _)| self.base(*symbol).is_some());
+            let mut bases = one.terms.iter().filter(|(symbol, _)| self.is_base(*symbol));
             bases.all(|(symbol, factor)| other.coefficient(*symbol) == *factor)
         };
         is_in(a, b) && is_in(b, a)
@@ -302,111 +387,137 @@ impl Symbols {
     }
 
     /// Returns the form as one use sees it: unstable symbols have another value at each use.
-    pub(crate) fn used(&mut self, form: &Rc<Form>) -> Rc<Form> {
+    pub(crate) fn used(&mut self, form: &Form) -> Form {
         if !self.is_unstable(form) {
-            return Rc::clone(form);
+            return form.clone();
         }
         let mut seen = Form::constant(form.constant);
         for (symbol, factor) in &form.terms {
             let Known { low, high, origin, at, is_unstable, .. } = self.known[*symbol as usize];
             let own = if is_unstable { self.unstable(low, high, origin, at) } else { Form::symbol(*symbol) };
             let Some(sum) = seen.plus(&own, *factor) else {
-                return Rc::new(self.unstable(-(1 << 95), 1 << 95, origin, at));
+                return self.unstable(-(1 << 95), 1 << 95, origin, at);
             };
             seen = sum;
         }
-        Rc::new(seen)
+        seen
     }
 
     fn limits(&self, state: &State, symbol: Symbol) -> (i128, i128) {
+        let known = &self.known[symbol as usize];
+        if state.limited & mark(symbol) == 0 {
+            return (known.low, known.high);
+        }
         match state.limits.binary_search_by_key(&symbol, |(own, ..)| *own) {
             Ok(at) => (state.limits[at].1, state.limits[at].2),
-            Err(_) => (self.known[symbol as usize].low, self.known[symbol as usize].high),
+            Err(_) => (known.low, known.high),
         }
     }
 
-    /// Returns the largest value by the ranges of the symbols alone.
-    fn by_ranges(&self, state: &State, terms: &Terms) -> Option<i128> {
-        terms.iter().try_fold(0_i128, |sum, (symbol, factor)| {
-            let (low, high) = self.limits(state, *symbol);
-            sum.checked_add(times(*factor, if *factor > 0 { high } else { low })?)
-        })
+    /// Adds the largest value of a term to a sum.
+    fn up(&self, state: &State, sum: i128, (symbol, factor): (Symbol, i128)) -> Option<i128> {
+        let (low, high) = self.limits(state, symbol);
+        sum.checked_add(times(factor, if factor > 0 { high } else { low })?)
     }
 
-    /// Returns the largest value of `a * x + b * y` by the ranges alone, or `None` if it is too large or
-    /// the sum has more than two terms more than `x`.
-    fn sum_by_ranges(&self, state: &State, (x, a): (&Terms, i128), (y, b): (&Terms, i128)) -> Option<i128> {
-        let (mut sum, mut left) = (0_i128, x.len() + 2);
-        merge(x, a, y, b, |symbol, factor| {
+    /// Adds the smallest value of a term to a sum.
+    fn down(&self, state: &State, sum: i128, (symbol, factor): (Symbol, i128)) -> Option<i128> {
+        let (low, high) = self.limits(state, symbol);
+        sum.checked_add(times(factor, if factor > 0 { low } else { high })?)
+    }
+
+    /// Returns the least and the largest value by the ranges of the symbols alone.
+    pub(crate) fn ends(&self, state: &State, terms: &Terms) -> (Option<i128>, Option<i128>) {
+        let least = terms.iter().try_fold(0, |sum, term| self.down(state, sum, *term));
+        (least, self.by_ranges(state, terms))
+    }
+
+    /// Returns the largest value by the ranges of the symbols alone.
+    fn by_ranges(&self, state: &State, terms: &[(Symbol, i128)]) -> Option<i128> {
+        terms.iter().try_fold(0, |sum, term| self.up(state, sum, *term))
+    }
+
+    /// Returns the largest value of `below * terms - above * other` by the ranges alone, or `None` if it is too
+    /// large or the sum has more than two terms more than `terms`.
+    fn sum_by_ranges(
+        &self,
+        state: &State,
+        (terms, below): (&[Ranged], i128),
+        (other, above): (&[(Symbol, i128)], i128),
+    ) -> Option<i128> {
+        let (mut sum, mut left, mut other) = (0_i128, terms.len() + 2, other);
+        for term in terms {
+            while let Some(((symbol, factor), rest)) =
+                other.split_first().filter(|(it, _)| it.0 < term.symbol)
+            {
+                left = left.checked_sub(1)?;
+                sum = self.up(state, sum, (*symbol, times(*factor, -above)?))?;
+                other = rest;
+            }
+            match other.split_first() {
+                Some(((symbol, factor), rest)) if *symbol == term.symbol => {
+                    let factor = times(term.factor, below)?.checked_add(times(*factor, -above)?)?;
+                    if factor != 0 {
+                        left = left.checked_sub(1)?;
+                        sum =
+                            sum.checked_add(times(factor, if factor > 0 { term.high } else { term.low })?)?;
+                    }
+                    other = rest;
+                }
+                _ => {
+                    left = left.checked_sub(1)?;
+                    sum = sum.checked_add(times(term.most?, below)?)?;
+                }
+            }
+        }
+        for (symbol, factor) in other {
             left = left.checked_sub(1)?;
-            let (low, high) = self.limits(state, symbol);
-            sum = sum.checked_add(times(factor, if factor > 0 { high } else { low })?)?;
-            Some(())
-        })?;
+            sum = self.up(state, sum, (*symbol, times(*factor, -above)?))?;
+        }
         Some(sum)
     }
 
     /// Returns an upper bound of the terms: the ranges of the symbols, and combinations of up to `depth`
     /// facts, each with a factor that removes a symbol (Farkas). A bound that is no more than the goal is
     /// good enough.
-    fn largest(&mut self, state: &State, terms: &Terms, depth: u32, goal: i128) -> Option<i128> {
+    fn largest(&mut self, state: &State, terms: &[(Symbol, i128)], depth: u32, goal: i128) -> Option<i128> {
         self.work += 1 + terms.len() as u64 / 4;
         if terms.is_empty() {
             return Some(0);
         }
-        let mut best = self.by_ranges(state, terms);
+        let mut ranged = SmallVec::<[Ranged; 6]>::new();
+        let mut best = Some(0_i128);
+        for (symbol, factor) in terms.iter().copied() {
+            let (low, high) = self.limits(state, symbol);
+            let most = times(factor, if factor > 0 { high } else { low });
+            best = best.and_then(|best| best.checked_add(most?));
+            ranged.push(Ranged { symbol, factor, low, high, most });
+        }
         if depth == 0 || self.tries == 0 || best.is_some_and(|best| best <= goal) {
             return best;
         }
         let common = divisor(terms);
         if common > 1 {
-            let reduced = terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
+            let reduced: NewTerms =
+                terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
             return self.largest(state, &reduced, depth, floor(goal, common))?.checked_mul(common);
         }
         self.tries -= 1;
         self.work += state.facts.len() as u64 / 8;
         let signs = signs(terms);
         for fact in state.facts.iter().filter(|fact| fact.signs & signs != 0) {
-            // The smallest factor that removes a symbol, as a fraction.
-            let mut factor: Option<(i128, i128)> = None;
-            for (symbol, own) in fact.terms.iter() {
-                let wanted = coefficient(terms, *symbol);
-                if wanted != 0 && (wanted > 0) == (*own > 0) {
-                    let (above, below) = (wanted.abs(), own.abs());
-                    if factor.is_none_or(|(a, b)| {
-                        times(above, b).zip(times(a, below)).is_some_and(|(one, other)| one < other)
-                    }) {
-                        factor = Some((above, below));
-                    }
-                }
-            }
-            let Some((above, below)) = factor else { continue };
-            let (above, below) = match (above, below) {
-                (1, _) | (_, 1) => (above, below),
-                _ => (above / gcd(above, below), below / gcd(above, below)),
-            };
+            let Some((above, below)) = removing(terms, &fact.terms) else { continue };
             let Some(own) = times(above, fact.bound) else { continue };
-            if depth == 1 {
+            let rest = if depth == 1 {
                 // Only the ranges are asked for: the sum of the terms need not be made.
                 self.work += 1 + terms.len() as u64 / 4;
-                let Some(sum) = self.sum_by_ranges(state, (terms, below), (&fact.terms, -above)) else {
-                    continue;
-                };
-                let Some(sum) = own.checked_add(sum) else { continue };
-                let found = floor(sum, below);
-                best = Some(best.map_or(found, |best| best.min(found)));
-                if found <= goal {
-                    break;
-                }
-                continue;
-            }
-            let Some(rest) = plus(terms, below, &fact.terms, -above) else { continue };
-            if rest.len() > terms.len() + 2 {
-                continue;
-            }
-            let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
-            let Some(rest) = self.largest(state, &rest, depth - 1, wanted) else { continue };
-            let Some(sum) = own.checked_add(rest) else { continue };
+                self.sum_by_ranges(state, (&ranged, below), (&fact.terms, above))
+            } else {
+                let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
+                sum(terms, below, &fact.terms, -above, terms.len() + 2)
+                    .and_then(|rest| self.largest(state, &rest, depth - 1, wanted))
+            };
+            let Some(sum) = rest.and_then(|rest| own.checked_add(rest)) else { continue };
             let found = floor(sum, below);
             best = Some(best.map_or(found, |best| best.min(found)));
             if found <= goal {
@@ -427,11 +538,8 @@ impl Symbols {
             self.work += 1;
             return simple;
         }
-        let mut hash = Mix::default();
-        form.terms.hash(&mut hash);
-        let key = (state.number, depth, hash.finish());
-        let known = self.bounds.get(&key).and_then(|all| all.iter().find(|(terms, _)| *terms == form.terms));
-        let found = if let Some((_, found)) = known {
+        let key = (state.number, depth, form.terms.clone());
+        let found = if let Some(found) = self.bounds.get(&key) {
             self.work += 1;
             *found
         } else {
@@ -440,7 +548,7 @@ impl Symbols {
             let found = self.largest(state, &form.terms, depth, goal);
             // A bound that is good enough for one goal is not the least one.
             if found.is_none_or(|found| found > goal) {
-                self.bounds.entry(key).or_default().push((form.terms.clone(), found));
+                self.bounds.insert(key, found);
             }
             found
         };
@@ -461,10 +569,15 @@ impl Symbols {
         depth: u32,
         (low, high): (i128, i128),
     ) -> bool {
-        self.high_or(state, form, depth, high).is_some_and(|most| most <= high)
-            && form.times(-1).is_some_and(|opposite| {
-                self.high_or(state, &opposite, depth, -low).is_some_and(|most| most <= -low)
-            })
+        if !self.is_at_most(state, form, depth, high) {
+            return false;
+        }
+        let least = self.ends(state, &form.terms).0.and_then(|least| least.checked_add(form.constant));
+        if least.is_some_and(|least| least >= low) {
+            self.work += 1;
+            return true;
+        }
+        form.times(-1).is_some_and(|opposite| self.is_at_most(state, &opposite, depth, -low))
     }
 
     /// Returns whether a form is at most a number.
@@ -512,6 +625,11 @@ impl Symbols {
         if let Some(value) = form.as_constant() {
             return Some((value, value));
         }
+        if depth == 0 || state.facts.is_empty() {
+            self.work += 2;
+            let (least, most) = self.ends(state, &form.terms);
+            return Some((least?.checked_add(form.constant)?, most?.checked_add(form.constant)?));
+        }
         Some((self.low(state, form, depth)?, self.high(state, form, depth)?))
     }
 
@@ -534,11 +652,10 @@ impl Symbols {
         if self.is_unstable(form) {
             return true;
         }
-        let bound = floor(bound, common);
-        let terms: Terms = form.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
+        let (terms, bound) = reduced(form, bound);
         if kind == Kind::Guard {
             // What contradicts the other facts cannot hold.
-            let opposite: Terms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
+            let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
             self.tries = TRIES / 3;
             if self.largest(state, &opposite, 2, -bound - 1).is_some_and(|most| most < -bound) {
                 return false;
@@ -552,34 +669,32 @@ impl Symbols {
             return self.limit(state, symbol, factor, bound)
                 && (self.limits(state, symbol) == before || self.narrow_all(state, symbol));
         }
-        let is_definition = kind == Kind::Definition;
-        if !is_definition && !self.narrow(state, &terms, bound) {
-            return false;
+        let holds = self.narrow(state, &terms, bound) && self.narrow_quotients(state, &terms, bound);
+        if holds {
+            self.enter(state, Fact::new(terms, bound, false));
         }
-        if !is_definition && !self.narrow_quotients(state, &terms, bound) {
-            return false;
-        }
+        holds
+    }
+
+    /// Enters a fact in the list.
+    fn enter(&mut self, state: &mut State, new: Fact) {
         if state.facts.len() >= MOST_FACTS {
             self.forget_unused(state);
         }
         let is_full = state.facts.len() >= MOST_FACTS;
-        let own = signs(&terms);
-        match state.facts.iter().position(|fact| fact.signs == own && *fact.terms == terms) {
-            Some(at) if state.facts[at].bound <= bound => {}
+        match state.facts.iter().position(|fact| fact.signs == new.signs && fact.terms == new.terms) {
+            Some(at) if state.facts[at].bound <= new.bound => {}
             // Of a definition and a guard, the guard does not hold everywhere.
             Some(at) => {
-                let fact = &mut Rc::make_mut(&mut state.facts)[at];
-                (fact.bound, fact.is_definition) = (bound, is_definition);
+                state.facts_mut()[at] = new;
                 self.changes(state);
             }
             None if !is_full => {
-                let fact = Fact::new(Rc::new(terms), bound, is_definition);
-                Rc::make_mut(&mut state.facts).push(fact);
+                state.facts_mut().push(new);
                 self.changes(state);
             }
             None => {}
         }
-        true
     }
 
     /// Forgets definitions of quotients that no register and no other fact has: whoever divides again has
@@ -610,7 +725,7 @@ impl Symbols {
         }
         state.facts.iter().filter(|it| !it.is_definition).for_each(|it| mark(&it.terms));
         let is_unused = |(symbol, _): &(Symbol, i128)| {
-            !used[*symbol as usize] && self.known[*symbol as usize].floor.is_some()
+            !used[*symbol as usize] && matches!(self.known[*symbol as usize].made, Made::Floor(_))
         };
         Rc::make_mut(&mut state.facts).retain(|it| !it.is_definition || !it.terms.iter().any(is_unused));
         self.changes(state);
@@ -631,6 +746,7 @@ impl Symbols {
                 Ok(at) => state.limits[at] = (symbol, low, high),
                 Err(at) => state.limits.insert(at, (symbol, low, high)),
             }
+            state.limited |= mark(symbol);
             self.changes(state);
         }
         low <= high
@@ -639,32 +755,52 @@ impl Symbols {
     /// Limits each symbol of a fact by the ranges of the others: whole numbers make the limit sharper than
     /// the fact is. Returns whether the fact can hold.
     fn narrow(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
-        terms.iter().all(|(symbol, factor)| {
-            let others = terms.iter().filter(|(other, _)| other != symbol);
-            let opposite: Terms = others.map(|(other, factor)| (*other, -factor)).collect();
-            let most = self.by_ranges(state, &opposite).and_then(|most| most.checked_add(bound));
-            most.is_none_or(|most| self.limit(state, *symbol, *factor, most))
-        })
+        // What is left of the bound if all symbols have the values at which the sum is least: a symbol whose
+        // term cannot grow by more keeps its range. A range changes at the other end only.
+        let least = |sum, term: &(Symbol, i128)| self.down(state, sum, *term);
+        let left = terms.iter().try_fold(0, least).and_then(|least| bound.checked_sub(least));
+        for (symbol, factor) in terms {
+            let (low, high) = self.limits(state, *symbol);
+            let width = high.checked_sub(low).and_then(|width| times(width, factor.abs()));
+            let most = if let Some(left) = left {
+                if width.is_some_and(|width| width <= left) {
+                    continue;
+                }
+                self.down(state, left, (*symbol, *factor))
+            } else {
+                let mut others = terms.iter().filter(|(other, _)| other != symbol);
+                let least = others.try_fold(0, |least, term| self.down(state, least, *term));
+                least.and_then(|least| bound.checked_sub(least))
+            };
+            if most.is_some_and(|most| !self.limit(state, *symbol, *factor, most)) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the
     /// sum of the facts is. Returns whether the facts can hold.
     fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         let facts = Rc::clone(&state.facts);
-        facts.iter().filter(|fact| fact.is_definition && fact.terms.len() == terms.len() + 1).all(|fact| {
-            match plus(&fact.terms, 1, terms, 1).as_deref() {
-                Some([(symbol, factor)]) => {
-                    fact.bound.checked_add(bound).is_none_or(|most| self.limit(state, *symbol, *factor, most))
-                }
-                _ => true,
+        // All terms but the quotient's cancel.
+        let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
+        let opposite = signs(&opposite);
+        let is_about = |fact: &&Fact| {
+            fact.is_definition && fact.terms.len() == terms.len() + 1 && opposite & !fact.signs == 0
+        };
+        facts.iter().filter(is_about).all(|fact| match sum(&fact.terms, 1, terms, 1, 1).as_deref() {
+            Some([(symbol, factor)]) => {
+                fact.bound.checked_add(bound).is_none_or(|most| self.limit(state, *symbol, *factor, most))
             }
+            _ => true,
         })
     }
 
     /// Limits what stands with a symbol in a fact by the new range of the symbol. Returns whether the facts
     /// can hold.
     fn narrow_all(&mut self, state: &mut State, symbol: Symbol) -> bool {
-        let own = signs(&SmallVec::from_slice(&[(symbol, 1), (symbol, -1)]));
+        let own = signs(&[(symbol, 1), (symbol, -1)]);
         let facts = Rc::clone(&state.facts);
         facts.iter().filter(|fact| fact.signs & own != 0).all(|fact| {
             self.work += 1;
@@ -677,33 +813,35 @@ impl Symbols {
         if by == 1 {
             return Some(form.clone());
         }
-        let mut whole = Form::constant(floor(form.constant, by));
-        let mut rest = Form::constant(remainder(form.constant, by));
-        for (symbol, factor) in &form.terms {
-            let part =
-                if remainder(*factor, by) == 0 { (&mut whole, factor / by) } else { (&mut rest, *factor) };
-            part.0.terms.push((*symbol, part.1));
-        }
+        let is_multiple = |(_, factor): &&(Symbol, i128)| remainder(*factor, by) == 0;
+        let whole =
+            form.terms.iter().filter(is_multiple).map(|(symbol, factor)| (*symbol, floor(*factor, by)));
+        let whole = Form { constant: floor(form.constant, by), terms: whole.collect() };
+        let mut rest = form.clone();
+        rest.terms.retain(|term| !is_multiple(&term));
         if rest.terms.is_empty() {
             return Some(whole);
         }
         // floor((g * x + c) / (g * d)) = floor((x + floor(c / g)) / d)
         let common = gcd(rest.divisor(), by);
-        let mut by = by / common;
-        rest.constant = floor(rest.constant, common);
-        rest.terms.iter_mut().for_each(|(_, factor)| *factor /= common);
+        rest.constant = floor(remainder(rest.constant, by), common);
+        if common > 1 {
+            rest.terms =
+                rest.terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
+        }
+        let mut by = floor(by, common);
         // floor((floor(x / d) + c) / e) = floor((x + c * d) / (d * e))
         let mut outer = None;
         if let [(symbol, 1)] = rest.terms[..]
-            && let Some((inner, inner_by)) = self.known[symbol as usize].floor.clone()
+            && let Made::Floor(quotient) = &self.known[symbol as usize].made
         {
             outer = Some((rest.clone(), by));
-            rest = inner.add(rest.constant.checked_mul(inner_by)?)?;
-            by = by.checked_mul(inner_by).filter(|it| *it < 1 << 80)?;
+            rest = quotient.form.add(rest.constant.checked_mul(quotient.by)?)?;
+            by = by.checked_mul(quotient.by).filter(|it| *it < 1 << 80)?;
         }
         let key = (rest, by);
-        if let Some(quotient) = self.floors.get(&key).copied() {
-            return self.quotient(state, &whole, (&key, outer.as_ref()), quotient);
+        if let Some(quotient) = self.quotients.get(&key).copied() {
+            return self.quotient(state, &whole, outer.as_ref(), quotient);
         }
         let (rest, by) = key;
         let (low, high) = self.range(state, &rest, 2)?;
@@ -718,10 +856,23 @@ impl Symbols {
         let (low, high) = self.range(&State::default(), &rest, 0)?;
         let (origin, at) = self.origin(&rest);
         let symbol = self.new_symbol(floor(low, by), floor(high, by), origin, at);
-        let key = (rest, by);
-        self.known[symbol as usize].floor = Some(key.clone());
-        self.floors.insert(key.clone(), symbol);
-        self.quotient(state, &whole, (&key, outer.as_ref()), symbol)
+        let facts = self.facts_of(symbol, &rest, by)?;
+        self.quotients.insert((rest.clone(), by), symbol);
+        self.known[symbol as usize].made = Made::Floor(Box::new(Quotient { form: rest, by, facts }));
+        self.quotient(state, &whole, outer.as_ref(), symbol)
+    }
+
+    /// Returns the facts that define a quotient: `0 <= form - by * quotient <= by - 1`.
+    fn facts_of(&self, quotient: Symbol, form: &Form, by: i128) -> Option<SmallVec<[Fact; 2]>> {
+        let left = form.plus(&Form::symbol(quotient), -by)?;
+        let sides = [(left.clone(), by - 1), (left.times(-1)?, 0)];
+        let facts = sides.into_iter().filter_map(|(left, bound)| {
+            let bound = bound.checked_sub(left.constant)?;
+            let (terms, bound) = reduced(&left, bound);
+            let says = !self.is_unstable(&left) && !self.has_base(&left);
+            says.then(|| Fact::new(terms, bound, true))
+        });
+        Some(facts.collect())
     }
 
     /// Returns a form and the quotient that a symbol is, with what is known of it: of the form that it was
@@ -730,14 +881,16 @@ impl Symbols {
         &mut self,
         state: &mut State,
         whole: &Form,
-        (own, outer): (&(Form, i128), Option<&(Form, i128)>),
+        outer: Option<&(Form, i128)>,
         quotient: Symbol,
     ) -> Option<Form> {
-        // 0 <= rest - by * quotient <= by - 1
-        for (rest, by) in std::iter::once(own).chain(outer) {
-            let left = rest.plus(&Form::symbol(quotient), -by)?;
-            self.add_fact(state, &left, by - 1, Kind::Definition);
-            self.add_fact(state, &left.times(-1)?, 0, Kind::Definition);
+        let own = match &self.known[quotient as usize].made {
+            Made::Floor(own) => own.facts.clone(),
+            _ => SmallVec::new(),
+        };
+        own.into_iter().for_each(|fact| self.enter(state, fact));
+        if let Some((rest, by)) = outer {
+            self.facts_of(quotient, rest, *by)?.into_iter().for_each(|fact| self.enter(state, fact));
         }
         let quotient = Form::symbol(quotient);
         match self.range(state, &quotient, 2)? {
@@ -783,7 +936,7 @@ impl Symbols {
     ) -> Option<Form> {
         let only_base = |form: &Form| Form {
             constant: 0,
-            terms: form.terms.iter().copied().filter(|(symbol, _)| self.base(*symbol).is_some()).collect(),
+            terms: form.terms.iter().copied().filter(|(symbol, _)| self.is_base(*symbol)).collect(),
         };
         let base = only_base(a);
         if base != only_base(b) {
@@ -865,7 +1018,7 @@ impl Symbols {
     fn number_of(&self, state: &State, fact: &Fact) -> Option<i128> {
         let opposite: Terms = fact.terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
         let most = |terms: &Terms, signs: u64| {
-            let is_same = |it: &&Fact| it.signs == signs && *it.terms == *terms;
+            let is_same = |it: &&Fact| it.signs == signs && it.terms == *terms;
             let said = state.facts.iter().find(is_same).map(|it| it.bound);
             said.into_iter().chain(self.by_ranges(state, terms)).min()
         };
@@ -904,11 +1057,12 @@ impl Symbols {
     fn limit_by_facts(&mut self, both: &mut State, other: &State, (symbol, low, high): (Symbol, i128, i128)) {
         let (all_low, all_high) = (self.known[symbol as usize].low, self.known[symbol as usize].high);
         let form = Form::symbol(symbol);
-        let opposite = Form { constant: 0, terms: SmallVec::from_slice(&[(symbol, -1)]) };
+        let opposite = Form { constant: 0, terms: Terms::from(&[(symbol, -1)][..]) };
         let least = self.high_or(other, &opposite, 1, -low).map_or(all_low, |most| -most).min(low);
         let most = self.high_or(other, &form, 1, high).unwrap_or(all_high).max(high);
         if least > all_low || most < all_high {
             both.limits.push((symbol, least, most));
+            both.limited |= mark(symbol);
         }
     }
 
@@ -920,6 +1074,7 @@ impl Symbols {
             if let Ok(at) = other.limits.binary_search_by_key(symbol, |(own, ..)| *own) {
                 let (_, other_low, other_high) = other.limits[at];
                 both.limits.push((*symbol, (*low).min(other_low), (*high).max(other_high)));
+                both.limited |= mark(*symbol);
                 continue;
             }
             self.limit_by_facts(&mut both, other, (*symbol, *low, *high));
@@ -933,9 +1088,7 @@ impl Symbols {
         let mut facts: Vec<Fact> = Vec::with_capacity(one.facts.len().max(other.facts.len()));
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
             for (at, fact) in from.facts.iter().enumerate() {
-                let is_same = |it: &&Fact| {
-                    it.signs == fact.signs && (Rc::ptr_eq(&it.terms, &fact.terms) || it.terms == fact.terms)
-                };
+                let is_same = |it: &&Fact| it.signs == fact.signs && it.terms == fact.terms;
                 // Facts from before the ways parted have one place.
                 let same = to.facts.get(at).filter(is_same).or_else(|| to.facts.iter().find(is_same));
                 let bound = match same {
@@ -949,8 +1102,8 @@ impl Symbols {
                 };
                 let Some(bound) = bound else { continue };
                 let is_definition = fact.is_definition || same.is_some_and(|same| same.is_definition);
-                let says_more = self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
-                if (is_definition || says_more) && facts.len() < MOST_FACTS {
+                let says_more = || self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
+                if facts.len() < MOST_FACTS && (is_definition || says_more()) {
                     let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
                     facts.push(Fact { bound, is_definition, ..fact.clone() });
                 }

@@ -12,7 +12,7 @@ use crate::state::{Base, State, Test, Value, range_of};
 /// Comparisons of a test from which the value that it chooses gets bounds.
 const MOST_COMPARED: u32 = 6;
 /// A test, and the values where it holds and where it does not.
-pub(crate) type Chosen = (Rc<Test>, Rc<Form>, Rc<Form>);
+pub(crate) type Chosen = (Rc<Test>, Form, Form);
 
 impl Analysis<'_> {
     /// Applies a step that is no branch.
@@ -42,10 +42,10 @@ impl Analysis<'_> {
         // A form that became too large is forgotten.
         let value = match self.compute(state, step).filter(|_| self.bits(to) <= 64) {
             None => Value::Unset,
-            Some(form) => Value::Number(Rc::new(match form.as_constant() {
+            Some(form) => Value::Number(match form.as_constant() {
                 Some(constant) => Form::constant(signed(constant, self.bits(to))),
                 None => form,
-            })),
+            }),
         };
         self.set(state, to, value);
     }
@@ -188,9 +188,8 @@ impl Analysis<'_> {
                         && !self.symbols.is_unstable(x)
                         && self.symbols.is_within(state, x, 1, (-1, 0))
                     {
-                        let (x, zero) = (Rc::clone(x), Rc::new(Form::constant(0)));
-                        let test =
-                            Test::Compare { op: Op::Lt, bits, is_signed: true, a: x, b: Rc::clone(&zero) };
+                        let (x, zero) = (x.clone(), Form::constant(0));
+                        let test = Test::Compare { op: Op::Lt, bits, is_signed: true, a: x, b: zero.clone() };
                         return self.choose(state, &test, y, &zero);
                     }
                 }
@@ -293,16 +292,16 @@ impl Analysis<'_> {
         }
     }
 
-    fn unary(&mut self, state: &mut State, step: &Step, a: &Rc<Form>, to_bits: u8) -> Option<Form> {
+    fn unary(&mut self, state: &mut State, step: &Step, a: &Form, to_bits: u8) -> Option<Form> {
         let bits = step.bits;
         match step.op {
             Op::Mov => Some(Form::clone(a)),
             Op::Neg => a.times(-1),
             Op::Not => a.times(-1)?.add(-1),
             Op::Abs => {
-                let value = Rc::new(self.symbols.reading(state, a, bits, true));
-                let zero = Rc::new(Form::constant(0));
-                let test = Test::Compare { op: Op::Ge, bits, is_signed: true, a: Rc::clone(&value), b: zero };
+                let value = self.symbols.reading(state, a, bits, true);
+                let zero = Form::constant(0);
+                let test = Test::Compare { op: Op::Ge, bits, is_signed: true, a: value.clone(), b: zero };
                 let opposite = value.times(-1)?;
                 self.choose(state, &test, &value, &opposite)
             }
@@ -395,7 +394,6 @@ impl Analysis<'_> {
     /// `a - min(a - b, 0)`.
     fn extreme(&mut self, state: &mut State, step: &Step, a: Form, b: Form) -> Option<Form> {
         let is_least = step.op == Op::Min;
-        let (a, b) = (Rc::new(a), Rc::new(b));
         let ordered = Kept::ordered(&a, &b).filter(|(.., difference)| !self.symbols.is_unstable(difference));
         if let Some((first, second, difference)) = &ordered
             && let Some(lesser) = state.kept.lesser(difference)
@@ -407,12 +405,12 @@ impl Analysis<'_> {
             op: Op::Le,
             bits: step.bits,
             is_signed: step.is_signed,
-            a: Rc::clone(first),
-            b: Rc::clone(second),
+            a: first.clone(),
+            b: second.clone(),
         };
         let value = self.choose(state, &test, &a, &b)?;
         if let Some((first, second, difference)) = ordered
-            && [&*a, &*b].iter().all(|it| **it != value)
+            && [&a, &b].iter().all(|it| **it != value)
             && !self.symbols.is_unstable(&value)
         {
             let lesser = if is_least { value.plus(second, -1) } else { first.plus(&value, -1) };
@@ -480,7 +478,7 @@ impl Analysis<'_> {
             return None;
         };
         let number = |register: &u32| match state.registers.get(*register as usize) {
-            Some(Value::Number(form)) if !self.symbols.is_unstable(form) => Some(Rc::clone(form)),
+            Some(Value::Number(form)) if !self.symbols.is_unstable(form) => Some(form.clone()),
             _ => None,
         };
         let (a, b) = (number(a)?, number(b)?);

@@ -4,8 +4,8 @@
 //! `long` has 32 bits on Windows: two types that are aligned by it have an alignment for each system.
 //! `ci/test windows` compares the rest.
 //!
-//! `ci/snapshot` runs it: `snapshot FILE [--types] NEWEST OLDER...`, with the roots of toolkits from the
-//! newest to the oldest. With `--types` these are declarations of types, without functions and `Default`.
+//! `ci/snapshot` runs it: `snapshot FILE NEWEST OLDER...`, with the roots of toolkits from the newest to the
+//! oldest.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,16 +16,10 @@ use cuda_sys_build::{Bindings, Env, Error, Search, Version};
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let [file, roots @ ..] = arguments.as_slice() else {
-        eprintln!("usage: snapshot FILE [--types] NEWEST OLDER...");
+        eprintln!("usage: snapshot FILE NEWEST OLDER...");
         return ExitCode::FAILURE;
     };
-    let (bindings, roots) = match roots {
-        [types, roots @ ..] if types == "--types" => {
-            (Bindings::new().types_only().declarations_only(), roots)
-        }
-        roots => (Bindings::new(), roots),
-    };
-    match write(&bindings.signatures_only(), Path::new(file), roots) {
+    match write(&Bindings::new().signatures_only(), Path::new(file), roots) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

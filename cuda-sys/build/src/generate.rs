@@ -23,16 +23,13 @@ const EXTRA_HEADERS: [&str; 2] = ["library_types.h", "cuda_profiler_api.h"];
 /// (all zero, as C's `= {0}`), and all types without a union implement `PartialEq`.
 #[derive(Debug, Clone)]
 pub struct Bindings {
-    functions: bool,
-    companions: bool,
-    impls: bool,
     comments: bool,
     layout_tests: bool,
 }
 
 impl Default for Bindings {
     fn default() -> Self {
-        Self { functions: true, companions: true, impls: true, comments: true, layout_tests: true }
+        Self { comments: true, layout_tests: true }
     }
 }
 
@@ -41,22 +38,6 @@ impl Bindings {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Leaves the functions out, for a crate that must not depend on libcudart.
-    #[must_use]
-    pub fn types_only(mut self) -> Self {
-        self.functions = false;
-        self
-    }
-
-    /// Leaves out what no function of `cuda_runtime_api.h` takes (vectors, `library_types.h`), `Default`,
-    /// and where it cannot be derived `Debug`.
-    #[must_use]
-    pub fn declarations_only(mut self) -> Self {
-        self.companions = false;
-        self.impls = false;
-        self
     }
 
     /// Leaves the headers' own text and the layout tests out, for a snapshot that may be published.
@@ -88,25 +69,23 @@ impl Bindings {
 
     fn builder(&self, toolkit: &Toolkit, arguments: Vec<String>) -> Result<bindgen::Builder> {
         let mut source = String::from("#include <cuda_runtime_api.h>\n");
-        for extra in EXTRA_HEADERS.iter().filter(|_| self.companions) {
+        for extra in EXTRA_HEADERS {
             source.push_str(&format!("#if __has_include(<{extra}>)\n#include <{extra}>\n#endif\n"));
         }
-        let mut config = bindgen::CodegenConfig::all();
-        config.set(bindgen::CodegenConfig::FUNCTIONS, self.functions);
         // The oldest compiler with the edition, so that the output does not depend on the running
         // compiler.
         let target = RustTarget::stable(85, 0).map_err(|error| Error::new(error.to_string()))?;
-        let mut builder = bindgen::Builder::default()
+        Ok(bindgen::Builder::default()
             .header_contents("cudart.h", &source)
             .clang_args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
             .clang_args(arguments)
             .allowlist_item(ITEMS)
-            .with_codegen_config(config)
+            .allowlist_item(VECTORS)
             .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: true })
             .prepend_enum_name(false)
             .derive_debug(true)
-            .impl_debug(self.impls)
-            .derive_default(self.impls)
+            .impl_debug(true)
+            .derive_default(true)
             .derive_partialeq(true)
             .use_core()
             .rust_target(target)
@@ -115,11 +94,7 @@ impl Bindings {
             .layout_tests(self.layout_tests)
             .generate_comments(self.comments)
             .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
-            .parse_callbacks(Box::new(Rustdoc));
-        if self.companions {
-            builder = builder.allowlist_item(VECTORS);
-        }
-        Ok(builder)
+            .parse_callbacks(Box::new(Rustdoc)))
     }
 
     /// Returns the text of the headers that define aliases.

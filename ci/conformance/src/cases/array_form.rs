@@ -153,49 +153,45 @@ pub(super) fn add(cases: &mut Cases) {
         log.fact("sum", sum);
         Ok(())
     });
-    cases
-        .add("cudaFreeArray/twice, of a level, of a texture in use", |log| {
-            let array = floats(log, 16, 8, 0)?;
-            let (mut resource, how) = (cudaResourceDesc::default(), cudaTextureDesc::default());
-            resource.resType = cuda_sys::cudaResourceTypeArray;
-            resource.res.array.array = array;
-            let mut texture = 0;
-            need!(
-                log,
-                cudaCreateTextureObject(&raw mut texture, &raw const resource, &raw const how, ptr::null())
-            );
-            ask!(log, "in use", cudaFreeArray(array));
-            let mut back = cudaResourceDesc::default();
-            ask!(log, cudaGetTextureObjectResourceDesc(&raw mut back, texture));
-            ask!(log, cudaDestroyTextureObject(texture));
-            ask!(log, "twice", cudaDestroyTextureObject(texture));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaCreateSurfaceObject/of flags, told, destroyed twice", |log| {
-            let (plain, array) =
-                (floats(log, 16, 8, 0)?, floats(log, 16, 8, cuda_sys::cudaArraySurfaceLoadStore)?);
-            let (mut it, mut surface) = (cudaResourceDesc::default(), 0);
-            it.resType = cuda_sys::cudaResourceTypeArray;
-            it.res.array.array = plain;
-            ask!(log, "not for surfaces", cudaCreateSurfaceObject(&raw mut surface, &raw const it));
-            it.res.array.array = array;
-            ask!(log, cudaCreateSurfaceObject(&raw mut surface, &raw const it));
-            let mut back = cudaResourceDesc::default();
-            ask!(log, cudaGetSurfaceObjectResourceDesc(&raw mut back, surface));
-            // SAFETY: all bytes are there.
-            log.fact("its array", unsafe { back.res.array.array } == array);
-            ask!(log, "to null", cudaGetSurfaceObjectResourceDesc(ptr::null_mut(), surface));
-            it.resType = cuda_sys::cudaResourceTypeLinear;
-            let mut other = 0;
-            ask!(log, "linear", cudaCreateSurfaceObject(&raw mut other, &raw const it));
-            ask!(log, cudaDestroySurfaceObject(surface));
-            ask!(log, "null", cudaCreateSurfaceObject(ptr::null_mut(), &raw const it));
-            ask!(log, "none", cudaDestroySurfaceObject(0));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaFreeArray/twice, of a level, of a texture in use", |log| {
+        let array = floats(log, 16, 8, 0)?;
+        let (mut resource, how) = (cudaResourceDesc::default(), cudaTextureDesc::default());
+        resource.resType = cuda_sys::cudaResourceTypeArray;
+        resource.res.array.array = array;
+        let mut texture = 0;
+        need!(
+            log,
+            cudaCreateTextureObject(&raw mut texture, &raw const resource, &raw const how, ptr::null())
+        );
+        ask!(log, "in use", cudaFreeArray(array));
+        let mut back = cudaResourceDesc::default();
+        ask!(log, cudaGetTextureObjectResourceDesc(&raw mut back, texture));
+        ask!(log, cudaDestroyTextureObject(texture));
+        ask!(log, "twice", cudaDestroyTextureObject(texture));
+        Ok(())
+    });
+    cases.alone("cudaCreateSurfaceObject/of flags, told, destroyed twice", |log| {
+        let (plain, array) =
+            (floats(log, 16, 8, 0)?, floats(log, 16, 8, cuda_sys::cudaArraySurfaceLoadStore)?);
+        let (mut it, mut surface) = (cudaResourceDesc::default(), 0);
+        it.resType = cuda_sys::cudaResourceTypeArray;
+        it.res.array.array = plain;
+        ask!(log, "not for surfaces", cudaCreateSurfaceObject(&raw mut surface, &raw const it));
+        it.res.array.array = array;
+        ask!(log, cudaCreateSurfaceObject(&raw mut surface, &raw const it));
+        let mut back = cudaResourceDesc::default();
+        ask!(log, cudaGetSurfaceObjectResourceDesc(&raw mut back, surface));
+        // SAFETY: all bytes are there.
+        log.fact("its array", unsafe { back.res.array.array } == array);
+        ask!(log, "to null", cudaGetSurfaceObjectResourceDesc(ptr::null_mut(), surface));
+        it.resType = cuda_sys::cudaResourceTypeLinear;
+        let mut other = 0;
+        ask!(log, "linear", cudaCreateSurfaceObject(&raw mut other, &raw const it));
+        ask!(log, cudaDestroySurfaceObject(surface));
+        ask!(log, "null", cudaCreateSurfaceObject(ptr::null_mut(), &raw const it));
+        ask!(log, "none", cudaDestroySurfaceObject(0));
+        Ok(())
+    });
     cases.add("cudaCreateChannelDesc/of numbers that make no format", |log| {
         // SAFETY: takes numbers.
         let it =

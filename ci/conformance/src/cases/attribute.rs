@@ -51,155 +51,123 @@ fn functions(cases: &mut Cases) {
         tell(log, "static", ins_static_shared);
         Ok(())
     });
-    cases
-        .add("cudaFuncSetAttribute/every number", |log| {
-            for number in [0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, u32::MAX] {
-                for value in [0, 1, 2] {
-                    let attribute = cudaFuncAttribute(number);
-                    let name = format!("{} {value}", number.cast_signed());
-                    ask!(log, &name, cudaFuncSetAttribute(function(case_add), attribute, value));
-                }
-            }
-            ask!(log, "null", cudaFuncSetAttribute(ptr::null(), cudaFuncAttribute(8), 0));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaFuncSetAttribute/of a kernel that declares its clusters", |log| {
-            for number in 10..=15 {
+    cases.alone("cudaFuncSetAttribute/every number", |log| {
+        for number in [0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, u32::MAX] {
+            for value in [0, 1, 2] {
                 let attribute = cudaFuncAttribute(number);
-                ask!(log, &number.to_string(), cudaFuncSetAttribute(function(case_pairs), attribute, 1));
+                let name = format!("{} {value}", number.cast_signed());
+                ask!(log, &name, cudaFuncSetAttribute(function(case_add), attribute, value));
             }
-            let mut it = cuda_sys::cudaFuncAttributes::default();
-            ask!(log, cudaFuncGetAttributes(&raw mut it, function(case_pairs)));
-            let wide = (it.requiredClusterWidth, it.requiredClusterHeight, it.requiredClusterDepth);
-            log.fact("clusters", format_args!("{wide:?} {}", it.nonPortableClusterSizeAllowed));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaOccupancyMaxActiveBlocksPerMultiprocessor/of kernels with memory and bounds", |log| {
-            for (what, kernel, threads, bytes) in [
-                ("40 KiB of its own", ins_static_shared as unsafe extern "C" fn(), 32, 0),
-                ("40 KiB of its own, and 8", ins_static_shared, 32, 8 << 10),
-                ("40 KiB of its own, and 9", ins_static_shared, 32, 9 << 10),
-                ("bounds of 64", ins_bounds, 64, 0),
-                ("beyond its bounds", ins_bounds, 65, 0),
-                ("512 threads", case_empty, 512, 0),
-                ("1000 threads", case_empty, 1000, 0),
-                ("10 KiB", case_empty, 32, 10 << 10),
-                ("48 KiB", case_empty, 32, 48 << 10),
-            ] {
-                let mut blocks = 77;
-                let kernel = function(kernel);
-                ask!(
-                    log,
-                    what,
-                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, threads, bytes)
-                );
-                log.fact("blocks", blocks);
-            }
-            let none = ptr::null_mut();
-            ask!(log, "null", cudaOccupancyMaxActiveBlocksPerMultiprocessor(none, function(EMPTY), 32, 0));
+        }
+        ask!(log, "null", cudaFuncSetAttribute(ptr::null(), cudaFuncAttribute(8), 0));
+        Ok(())
+    });
+    cases.alone("cudaFuncSetAttribute/of a kernel that declares its clusters", |log| {
+        for number in 10..=15 {
+            let attribute = cudaFuncAttribute(number);
+            ask!(log, &number.to_string(), cudaFuncSetAttribute(function(case_pairs), attribute, 1));
+        }
+        let mut it = cuda_sys::cudaFuncAttributes::default();
+        ask!(log, cudaFuncGetAttributes(&raw mut it, function(case_pairs)));
+        let wide = (it.requiredClusterWidth, it.requiredClusterHeight, it.requiredClusterDepth);
+        log.fact("clusters", format_args!("{wide:?} {}", it.nonPortableClusterSizeAllowed));
+        Ok(())
+    });
+    cases.alone("cudaOccupancyMaxActiveBlocksPerMultiprocessor/of kernels with memory and bounds", |log| {
+        for (what, kernel, threads, bytes) in [
+            ("40 KiB of its own", ins_static_shared as unsafe extern "C" fn(), 32, 0),
+            ("40 KiB of its own, and 8", ins_static_shared, 32, 8 << 10),
+            ("40 KiB of its own, and 9", ins_static_shared, 32, 9 << 10),
+            ("bounds of 64", ins_bounds, 64, 0),
+            ("beyond its bounds", ins_bounds, 65, 0),
+            ("512 threads", case_empty, 512, 0),
+            ("1000 threads", case_empty, 1000, 0),
+            ("10 KiB", case_empty, 32, 10 << 10),
+            ("48 KiB", case_empty, 32, 48 << 10),
+        ] {
             let mut blocks = 77;
+            let kernel = function(kernel);
             ask!(
                 log,
-                "no kernel",
-                cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, ptr::null(), 32, 0)
+                what,
+                cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, threads, bytes)
             );
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaOccupancyMaxActiveBlocksPerMultiprocessor/allowed more, and with carveouts", |log| {
-            let (kernel, mut blocks) = (function(case_shared), 77);
-            let dynamic = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
-            let carveout = cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout;
-            need!(log, cudaFuncSetAttribute(kernel, dynamic, 227 << 10));
-            for part in [-1, 0, 50, 100] {
-                ask!(log, &format!("carveout {part}"), cudaFuncSetAttribute(kernel, carveout, part));
-                for bytes in [0, 50 << 10, 113 << 10, 114 << 10, 227 << 10, 228 << 10] {
-                    ask!(
-                        log,
-                        "blocks",
-                        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, 128, bytes)
-                    );
-                    log.fact("are", blocks);
-                }
-            }
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaOccupancyAvailableDynamicSMemPerBlock/blocks, threads, and none", |log| {
-            let (kernel, mut bytes) = (function(case_shared), 77);
-            for (blocks, threads) in [
-                (1, 32),
-                (2, 32),
-                (4, 1024),
-                (2, 1024),
-                (32, 64),
-                (33, 64),
-                (0, 32),
-                (1, 0),
-                (-1, 32),
-                (1, 2048),
-            ] {
-                let name = format!("{blocks} of {threads}");
+            log.fact("blocks", blocks);
+        }
+        let none = ptr::null_mut();
+        ask!(log, "null", cudaOccupancyMaxActiveBlocksPerMultiprocessor(none, function(EMPTY), 32, 0));
+        let mut blocks = 77;
+        ask!(
+            log,
+            "no kernel",
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, ptr::null(), 32, 0)
+        );
+        Ok(())
+    });
+    cases.alone("cudaOccupancyMaxActiveBlocksPerMultiprocessor/allowed more, and with carveouts", |log| {
+        let (kernel, mut blocks) = (function(case_shared), 77);
+        let dynamic = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
+        let carveout = cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout;
+        need!(log, cudaFuncSetAttribute(kernel, dynamic, 227 << 10));
+        for part in [-1, 0, 50, 100] {
+            ask!(log, &format!("carveout {part}"), cudaFuncSetAttribute(kernel, carveout, part));
+            for bytes in [0, 50 << 10, 113 << 10, 114 << 10, 227 << 10, 228 << 10] {
                 ask!(
                     log,
-                    &name,
-                    cudaOccupancyAvailableDynamicSMemPerBlock(&raw mut bytes, kernel, blocks, threads)
+                    "blocks",
+                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, 128, bytes)
                 );
-                log.fact("bytes", bytes);
+                log.fact("are", blocks);
             }
+        }
+        Ok(())
+    });
+    cases.alone("cudaOccupancyAvailableDynamicSMemPerBlock/blocks, threads, and none", |log| {
+        let (kernel, mut bytes) = (function(case_shared), 77);
+        for (blocks, threads) in
+            [(1, 32), (2, 32), (4, 1024), (2, 1024), (32, 64), (33, 64), (0, 32), (1, 0), (-1, 32), (1, 2048)]
+        {
+            let name = format!("{blocks} of {threads}");
             ask!(
                 log,
-                "no kernel",
-                cudaOccupancyAvailableDynamicSMemPerBlock(&raw mut bytes, ptr::null(), 1, 32)
+                &name,
+                cudaOccupancyAvailableDynamicSMemPerBlock(&raw mut bytes, kernel, blocks, threads)
             );
-            let own = function(ins_static_shared);
-            ask!(log, "with its own", cudaOccupancyAvailableDynamicSMemPerBlock(&raw mut bytes, own, 2, 32));
             log.fact("bytes", bytes);
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaOccupancyMaxActiveClusters/of sizes and blocks", |log| {
-            for (cluster, grid, threads, bytes) in
-                [(1, 64, 128, 0), (2, 64, 1024, 0), (8, 64, 32, 0), (4, 64, 32, 48 << 10)]
-            {
-                let mut attribute = cudaLaunchAttribute::default();
-                attribute.id = cuda_sys::cudaLaunchAttributeClusterDimension;
-                attribute.val.clusterDim =
-                    cuda_sys::cudaLaunchAttributeValue__bindgen_ty_1 { x: cluster, y: 1, z: 1 };
-                let it = cudaLaunchConfig_t {
-                    gridDim: dim3 { x: grid, y: 1, z: 1 },
-                    blockDim: dim3 { x: threads, y: 1, z: 1 },
-                    dynamicSmemBytes: bytes,
-                    stream: ptr::null_mut(),
-                    attrs: &raw mut attribute,
-                    numAttrs: 1,
-                };
-                let (mut clusters, mut largest) = (77, 77);
-                ask!(
-                    log,
-                    cudaOccupancyMaxActiveClusters(&raw mut clusters, function(case_empty), &raw const it)
-                );
-                log.fact("some", clusters > 0);
-                ask!(
-                    log,
-                    cudaOccupancyMaxPotentialClusterSize(
-                        &raw mut largest,
-                        function(case_empty),
-                        &raw const it
-                    )
-                );
-                log.fact("largest", largest);
-            }
-            Ok(())
-        })
-        .alone();
+        }
+        ask!(log, "no kernel", cudaOccupancyAvailableDynamicSMemPerBlock(&raw mut bytes, ptr::null(), 1, 32));
+        let own = function(ins_static_shared);
+        ask!(log, "with its own", cudaOccupancyAvailableDynamicSMemPerBlock(&raw mut bytes, own, 2, 32));
+        log.fact("bytes", bytes);
+        Ok(())
+    });
+    cases.alone("cudaOccupancyMaxActiveClusters/of sizes and blocks", |log| {
+        for (cluster, grid, threads, bytes) in
+            [(1, 64, 128, 0), (2, 64, 1024, 0), (8, 64, 32, 0), (4, 64, 32, 48 << 10)]
+        {
+            let mut attribute = cudaLaunchAttribute::default();
+            attribute.id = cuda_sys::cudaLaunchAttributeClusterDimension;
+            attribute.val.clusterDim =
+                cuda_sys::cudaLaunchAttributeValue__bindgen_ty_1 { x: cluster, y: 1, z: 1 };
+            let it = cudaLaunchConfig_t {
+                gridDim: dim3 { x: grid, y: 1, z: 1 },
+                blockDim: dim3 { x: threads, y: 1, z: 1 },
+                dynamicSmemBytes: bytes,
+                stream: ptr::null_mut(),
+                attrs: &raw mut attribute,
+                numAttrs: 1,
+            };
+            let (mut clusters, mut largest) = (77, 77);
+            ask!(log, cudaOccupancyMaxActiveClusters(&raw mut clusters, function(case_empty), &raw const it));
+            log.fact("some", clusters > 0);
+            ask!(
+                log,
+                cudaOccupancyMaxPotentialClusterSize(&raw mut largest, function(case_empty), &raw const it)
+            );
+            log.fact("largest", largest);
+        }
+        Ok(())
+    });
     cases.add("cudaFuncGetName/of kernels, and of what is none", |log| {
         for (what, at) in [("with bounds", function(ins_bounds)), ("null", ptr::null())] {
             let mut name = ptr::null();
@@ -247,53 +215,51 @@ fn functions(cases: &mut Cases) {
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
-    cases
-        .add("cudaLaunchKernelExC/serialised programmatically, with events", |log| {
-            let (on, first, second) = (stream(log)?, event(log)?, event(log)?);
-            let mut attributes = [cudaLaunchAttribute::default(); 2];
-            let launch = |log: &mut Log, name: &str, attributes: &mut [cudaLaunchAttribute]| {
-                let it = cudaLaunchConfig_t {
-                    gridDim: dim3 { x: 2, y: 1, z: 1 },
-                    blockDim: dim3 { x: 32, y: 1, z: 1 },
-                    dynamicSmemBytes: 0,
-                    stream: on,
-                    attrs: attributes.as_mut_ptr(),
-                    numAttrs: attributes.len() as u32,
-                };
-                ask!(log, name, cudaLaunchKernelExC(&raw const it, function(case_empty), ptr::null_mut()));
+    cases.alone("cudaLaunchKernelExC/serialised programmatically, with events", |log| {
+        let (on, first, second) = (stream(log)?, event(log)?, event(log)?);
+        let mut attributes = [cudaLaunchAttribute::default(); 2];
+        let launch = |log: &mut Log, name: &str, attributes: &mut [cudaLaunchAttribute]| {
+            let it = cudaLaunchConfig_t {
+                gridDim: dim3 { x: 2, y: 1, z: 1 },
+                blockDim: dim3 { x: 32, y: 1, z: 1 },
+                dynamicSmemBytes: 0,
+                stream: on,
+                attrs: attributes.as_mut_ptr(),
+                numAttrs: attributes.len() as u32,
             };
-            launch(log, "plain", &mut []);
-            attributes[0].id = cuda_sys::cudaLaunchAttributeProgrammaticStreamSerialization;
-            attributes[0].val.programmaticStreamSerializationAllowed = 1;
-            launch(log, "serialised", &mut attributes[..1]);
-            attributes[0].id = cuda_sys::cudaLaunchAttributeProgrammaticEvent;
-            attributes[0].val.programmaticEvent = cuda_sys::cudaLaunchAttributeValue__bindgen_ty_2 {
-                event: first,
-                flags: 0,
-                triggerAtBlockStart: 1,
-            };
-            launch(log, "with an event", &mut attributes[..1]);
-            attributes[0].val.programmaticEvent.event = ptr::null_mut();
-            launch(log, "with no event", &mut attributes[..1]);
-            attributes[0] = cudaLaunchAttribute::default();
-            attributes[0].id = cuda_sys::cudaLaunchAttributeLaunchCompletionEvent;
-            attributes[0].val.launchCompletionEvent.event = second;
-            launch(log, "at its start", &mut attributes[..1]);
-            attributes[0] = cudaLaunchAttribute::default();
-            attributes[0].id = cuda_sys::cudaLaunchAttributeMemSyncDomain;
-            attributes[0].val.memSyncDomain.0 = 1;
-            launch(log, "of the remote domain", &mut attributes[..1]);
-            attributes[0].val.memSyncDomain.0 = 5;
-            launch(log, "of no domain", &mut attributes[..1]);
-            attributes[0].id = cuda_sys::cudaLaunchAttributePreferredSharedMemoryCarveout;
-            attributes[0].val.sharedMemCarveout = 200;
-            launch(log, "no such carveout", &mut attributes[..1]);
-            ask!(log, cudaEventSynchronize(second));
-            ask!(log, cudaEventSynchronize(first));
-            ask!(log, cudaStreamSynchronize(on));
-            Ok(())
-        })
-        .alone();
+            ask!(log, name, cudaLaunchKernelExC(&raw const it, function(case_empty), ptr::null_mut()));
+        };
+        launch(log, "plain", &mut []);
+        attributes[0].id = cuda_sys::cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[0].val.programmaticStreamSerializationAllowed = 1;
+        launch(log, "serialised", &mut attributes[..1]);
+        attributes[0].id = cuda_sys::cudaLaunchAttributeProgrammaticEvent;
+        attributes[0].val.programmaticEvent = cuda_sys::cudaLaunchAttributeValue__bindgen_ty_2 {
+            event: first,
+            flags: 0,
+            triggerAtBlockStart: 1,
+        };
+        launch(log, "with an event", &mut attributes[..1]);
+        attributes[0].val.programmaticEvent.event = ptr::null_mut();
+        launch(log, "with no event", &mut attributes[..1]);
+        attributes[0] = cudaLaunchAttribute::default();
+        attributes[0].id = cuda_sys::cudaLaunchAttributeLaunchCompletionEvent;
+        attributes[0].val.launchCompletionEvent.event = second;
+        launch(log, "at its start", &mut attributes[..1]);
+        attributes[0] = cudaLaunchAttribute::default();
+        attributes[0].id = cuda_sys::cudaLaunchAttributeMemSyncDomain;
+        attributes[0].val.memSyncDomain.0 = 1;
+        launch(log, "of the remote domain", &mut attributes[..1]);
+        attributes[0].val.memSyncDomain.0 = 5;
+        launch(log, "of no domain", &mut attributes[..1]);
+        attributes[0].id = cuda_sys::cudaLaunchAttributePreferredSharedMemoryCarveout;
+        attributes[0].val.sharedMemCarveout = 200;
+        launch(log, "no such carveout", &mut attributes[..1]);
+        ask!(log, cudaEventSynchronize(second));
+        ask!(log, cudaEventSynchronize(first));
+        ask!(log, cudaStreamSynchronize(on));
+        Ok(())
+    });
 }
 
 fn devices(cases: &mut Cases) {
@@ -400,72 +366,64 @@ fn devices(cases: &mut Cases) {
         ask!(log, "null", cudaDeviceGetHostAtomicCapabilities(ptr::null_mut(), operations.as_ptr(), 1, 0));
         Ok(())
     });
-    cases
-        .add("cudaDeviceSetLimit/a limit while memory is in use, none such", |log| {
-            let block = Block::new(log, Kind::Device, 4096)?;
-            let mut value = 77;
-            ask!(log, "stack", cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 3000));
-            ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
-            log.fact("stack", value);
-            ask!(log, "heap", cudaDeviceSetLimit(cuda_sys::cudaLimitMallocHeapSize, 10_000_000));
-            ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitMallocHeapSize));
-            log.fact("heap", value);
-            ask!(log, "fetch", cudaDeviceSetLimit(cuda_sys::cudaLimitMaxL2FetchGranularity, 100));
-            ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitMaxL2FetchGranularity));
-            log.fact("fetch", value);
-            ask!(log, "none such", cudaDeviceSetLimit(cuda_sys::cudaLimit(50), 1));
-            ask!(log, "to null", cudaDeviceGetLimit(ptr::null_mut(), cuda_sys::cudaLimitStackSize));
-            ask!(log, cudaMemset(block.ptr(), 0, 16));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaDeviceFlushGPUDirectRDMAWrites/of this device, and to nobody", |log| {
-            for (target, scope) in [(0, 100), (0, 200), (0, 300), (1, 100)] {
-                let (to, how) = (
-                    cuda_sys::cudaFlushGPUDirectRDMAWritesTarget(target),
-                    cuda_sys::cudaFlushGPUDirectRDMAWritesScope(scope),
-                );
-                ask!(log, &format!("{target} {scope}"), cudaDeviceFlushGPUDirectRDMAWrites(to, how));
-            }
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaDeviceReset/objects of before, used after", |log| {
-            let (on, mark, block) = (stream(log)?, event(log)?, Block::new(log, Kind::Device, 4096)?);
-            let pinned = Block::new(log, Kind::Pinned, 4096)?;
-            ask!(log, cudaDeviceReset());
-            ask!(log, cudaPeekAtLastError());
-            ask!(log, "memory", cudaMemset(block.ptr(), 0, 16));
-            ask!(log, "freed", cudaFree(block.ptr()));
-            ask!(log, "pinned", cudaFreeHost(pinned.ptr()));
-            ask!(log, cudaGetLastError());
-            let again = Block::new(log, Kind::Device, 4096)?;
-            ask!(log, "new memory", cudaMemset(again.ptr(), 0, 16));
-            let one = dim3 { x: 1, y: 1, z: 1 };
-            ask!(log, cudaLaunchKernel(function(case_empty), one, one, ptr::null_mut(), 0, ptr::null_mut()));
-            ask!(log, cudaDeviceSynchronize());
-            let _ = (on, mark);
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaDeviceCanAccessPeer/of one device, and what needs two", |log| {
-            let mut can = 77;
-            ask!(log, "itself", cudaDeviceCanAccessPeer(&raw mut can, 0, 0));
-            log.fact("can", can);
-            ask!(log, "on", cudaDeviceEnablePeerAccess(0, 0));
-            ask!(log, "flags", cudaDeviceEnablePeerAccess(0, 1));
-            let (a, b) = (Block::with(log, Kind::Device, &[5; 64])?, Block::new(log, Kind::Device, 64)?);
-            ask!(log, cudaMemcpyPeer(b.ptr(), 0, a.ptr(), 0, 64));
-            let got = b.load(log)?;
-            log.bytes("bytes", &got, &[5; 64]);
-            ask!(log, "device 100", cudaMemcpyPeer(b.ptr(), 100, a.ptr(), 0, 64));
-            ask!(log, "device -1", cudaMemcpyPeerAsync(b.ptr(), 0, a.ptr(), -1, 64, ptr::null_mut()));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaDeviceSetLimit/a limit while memory is in use, none such", |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        let mut value = 77;
+        ask!(log, "stack", cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 3000));
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
+        log.fact("stack", value);
+        ask!(log, "heap", cudaDeviceSetLimit(cuda_sys::cudaLimitMallocHeapSize, 10_000_000));
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitMallocHeapSize));
+        log.fact("heap", value);
+        ask!(log, "fetch", cudaDeviceSetLimit(cuda_sys::cudaLimitMaxL2FetchGranularity, 100));
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitMaxL2FetchGranularity));
+        log.fact("fetch", value);
+        ask!(log, "none such", cudaDeviceSetLimit(cuda_sys::cudaLimit(50), 1));
+        ask!(log, "to null", cudaDeviceGetLimit(ptr::null_mut(), cuda_sys::cudaLimitStackSize));
+        ask!(log, cudaMemset(block.ptr(), 0, 16));
+        Ok(())
+    });
+    cases.alone("cudaDeviceFlushGPUDirectRDMAWrites/of this device, and to nobody", |log| {
+        for (target, scope) in [(0, 100), (0, 200), (0, 300), (1, 100)] {
+            let (to, how) = (
+                cuda_sys::cudaFlushGPUDirectRDMAWritesTarget(target),
+                cuda_sys::cudaFlushGPUDirectRDMAWritesScope(scope),
+            );
+            ask!(log, &format!("{target} {scope}"), cudaDeviceFlushGPUDirectRDMAWrites(to, how));
+        }
+        Ok(())
+    });
+    cases.alone("cudaDeviceReset/objects of before, used after", |log| {
+        let (on, mark, block) = (stream(log)?, event(log)?, Block::new(log, Kind::Device, 4096)?);
+        let pinned = Block::new(log, Kind::Pinned, 4096)?;
+        ask!(log, cudaDeviceReset());
+        ask!(log, cudaPeekAtLastError());
+        ask!(log, "memory", cudaMemset(block.ptr(), 0, 16));
+        ask!(log, "freed", cudaFree(block.ptr()));
+        ask!(log, "pinned", cudaFreeHost(pinned.ptr()));
+        ask!(log, cudaGetLastError());
+        let again = Block::new(log, Kind::Device, 4096)?;
+        ask!(log, "new memory", cudaMemset(again.ptr(), 0, 16));
+        let one = dim3 { x: 1, y: 1, z: 1 };
+        ask!(log, cudaLaunchKernel(function(case_empty), one, one, ptr::null_mut(), 0, ptr::null_mut()));
+        ask!(log, cudaDeviceSynchronize());
+        let _ = (on, mark);
+        Ok(())
+    });
+    cases.alone("cudaDeviceCanAccessPeer/of one device, and what needs two", |log| {
+        let mut can = 77;
+        ask!(log, "itself", cudaDeviceCanAccessPeer(&raw mut can, 0, 0));
+        log.fact("can", can);
+        ask!(log, "on", cudaDeviceEnablePeerAccess(0, 0));
+        ask!(log, "flags", cudaDeviceEnablePeerAccess(0, 1));
+        let (a, b) = (Block::with(log, Kind::Device, &[5; 64])?, Block::new(log, Kind::Device, 64)?);
+        ask!(log, cudaMemcpyPeer(b.ptr(), 0, a.ptr(), 0, 64));
+        let got = b.load(log)?;
+        log.bytes("bytes", &got, &[5; 64]);
+        ask!(log, "device 100", cudaMemcpyPeer(b.ptr(), 100, a.ptr(), 0, 64));
+        ask!(log, "device -1", cudaMemcpyPeerAsync(b.ptr(), 0, a.ptr(), -1, 64, ptr::null_mut()));
+        Ok(())
+    });
     for (what, value) in
         [("of codes below 100", 0), ("of codes below 300", 100), ("of codes below 1000", 300)]
     {
@@ -491,92 +449,86 @@ fn devices(cases: &mut Cases) {
 }
 
 fn driver(cases: &mut Cases) {
-    cases
-        .add("cudaGetDriverEntryPointByVersion/functions by version and flags", |log| {
-            for (name, version, flags) in [
-                (c"cuMemAlloc", 13_000, 0),
-                (c"cuMemAlloc", 3_000, 0),
-                (c"cuMemAlloc", 1_000, 0),
-                (c"cuGetErrorString", 13_000, 1),
-                (c"cuStreamSynchronize", 13_000, 2),
-                (c"cuStreamSynchronize", 13_000, 7),
-                (c"cuGraphAddNode", 11_000, 0),
-                (c"cuMemAlloc_v2", 13_000, 0),
-                (c"cudaMalloc", 13_000, 0),
-                (c"cuLaunchKernelEx", 13_000, 0),
-            ] {
-                let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
-                let what = format!("{} {version} {flags}", name.to_string_lossy());
-                ask!(
-                    log,
-                    &what,
-                    cudaGetDriverEntryPointByVersion(
-                        name.as_ptr(),
-                        &raw mut function,
-                        version,
-                        flags,
-                        &raw mut status
-                    )
-                );
-                log.fact("status, null", format_args!("{} {}", status.0, function.is_null()));
-            }
-            let mut function = ptr::null_mut();
+    cases.alone("cudaGetDriverEntryPointByVersion/functions by version and flags", |log| {
+        for (name, version, flags) in [
+            (c"cuMemAlloc", 13_000, 0),
+            (c"cuMemAlloc", 3_000, 0),
+            (c"cuMemAlloc", 1_000, 0),
+            (c"cuGetErrorString", 13_000, 1),
+            (c"cuStreamSynchronize", 13_000, 2),
+            (c"cuStreamSynchronize", 13_000, 7),
+            (c"cuGraphAddNode", 11_000, 0),
+            (c"cuMemAlloc_v2", 13_000, 0),
+            (c"cudaMalloc", 13_000, 0),
+            (c"cuLaunchKernelEx", 13_000, 0),
+        ] {
+            let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
+            let what = format!("{} {version} {flags}", name.to_string_lossy());
             ask!(
                 log,
-                "without a status",
+                &what,
                 cudaGetDriverEntryPointByVersion(
-                    c"cuInit".as_ptr(),
+                    name.as_ptr(),
                     &raw mut function,
-                    13_000,
-                    0,
-                    ptr::null_mut()
+                    version,
+                    flags,
+                    &raw mut status
                 )
             );
-            log.fact("null", function.is_null());
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaGetDriverEntryPointByVersion/functions, called", |log| {
-            let get = |name: &CStr| {
-                let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
-                let (out, status) = (&raw mut function, &raw mut status);
-                // SAFETY: the pointers are to live values.
-                unsafe { cuda_sys::cudaGetDriverEntryPointByVersion(name.as_ptr(), out, 13_000, 0, status) };
-                function
+            log.fact("status, null", format_args!("{} {}", status.0, function.is_null()));
+        }
+        let mut function = ptr::null_mut();
+        ask!(
+            log,
+            "without a status",
+            cudaGetDriverEntryPointByVersion(
+                c"cuInit".as_ptr(),
+                &raw mut function,
+                13_000,
+                0,
+                ptr::null_mut()
+            )
+        );
+        log.fact("null", function.is_null());
+        Ok(())
+    });
+    cases.alone("cudaGetDriverEntryPointByVersion/functions, called", |log| {
+        let get = |name: &CStr| {
+            let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
+            let (out, status) = (&raw mut function, &raw mut status);
+            // SAFETY: the pointers are to live values.
+            unsafe { cuda_sys::cudaGetDriverEntryPointByVersion(name.as_ptr(), out, 13_000, 0, status) };
+            function
+        };
+        let (version, count, current) =
+            (get(c"cuDriverGetVersion"), get(c"cuDeviceGetCount"), get(c"cuCtxGetCurrent"));
+        let (mut driver, mut runtimes) = (0, 0);
+        need!(log, cudaDriverGetVersion(&raw mut runtimes));
+        type One = unsafe extern "C" fn(*mut c_int) -> u32;
+        if !version.is_null() && !count.is_null() {
+            // SAFETY: the driver's functions have this form.
+            let (version, count) = unsafe {
+                (
+                    std::mem::transmute::<*mut c_void, One>(version),
+                    std::mem::transmute::<*mut c_void, One>(count),
+                )
             };
-            let (version, count, current) =
-                (get(c"cuDriverGetVersion"), get(c"cuDeviceGetCount"), get(c"cuCtxGetCurrent"));
-            let (mut driver, mut runtimes) = (0, 0);
-            need!(log, cudaDriverGetVersion(&raw mut runtimes));
-            type One = unsafe extern "C" fn(*mut c_int) -> u32;
-            if !version.is_null() && !count.is_null() {
-                // SAFETY: the driver's functions have this form.
-                let (version, count) = unsafe {
-                    (
-                        std::mem::transmute::<*mut c_void, One>(version),
-                        std::mem::transmute::<*mut c_void, One>(count),
-                    )
-                };
-                // SAFETY: the pointers are to live integers.
-                let codes = unsafe { (version(&raw mut driver), count(ptr::null_mut())) };
-                log.fact("codes", format_args!("{codes:?}"));
-                log.fact("one version", driver == runtimes);
-            }
-            log.fact("current", !current.is_null());
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaGetDriverEntryPoint/without a version", |log| {
-            for name in [c"cuMemAlloc", c"cuTeaMake"] {
-                let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
-                ask!(log, cudaGetDriverEntryPoint(name.as_ptr(), &raw mut function, 0, &raw mut status));
-                log.fact("status, null", format_args!("{} {}", status.0, function.is_null()));
-            }
-            Ok(())
-        })
-        .alone();
+            // SAFETY: the pointers are to live integers.
+            let codes = unsafe { (version(&raw mut driver), count(ptr::null_mut())) };
+            log.fact("codes", format_args!("{codes:?}"));
+            log.fact("one version", driver == runtimes);
+        }
+        log.fact("current", !current.is_null());
+        Ok(())
+    });
+    cases.alone("cudaGetDriverEntryPoint/without a version", |log| {
+        for name in [c"cuMemAlloc", c"cuTeaMake"] {
+            let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
+            ask!(log, cudaGetDriverEntryPoint(name.as_ptr(), &raw mut function, 0, &raw mut status));
+            log.fact("status, null", format_args!("{} {}", status.0, function.is_null()));
+        }
+        Ok(())
+    });
     cases.add("cudaGetLastError/which calls leave one, and which do not", |log| {
         let mut value = 0;
         for (what, code) in [

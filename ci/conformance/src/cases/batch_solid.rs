@@ -79,9 +79,7 @@ pub(super) fn add(cases: &mut Cases) {
                 let mut ops = [copy(memory(d, to.0, to.1), memory(s, from.0, from.1))];
                 ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
                 ask!(log, cudaStreamSynchronize(on));
-                let got = d.load(log)?;
-                log.bytes("all bytes", &got, &moved(&source, to, from));
-                Ok(())
+                d.compare(log, "all bytes", &moved(&source, to, from))
             });
         }
     }
@@ -98,9 +96,7 @@ pub(super) fn add(cases: &mut Cases) {
             ask!(log, cudaMemcpy3DBatchAsync(1, [copy(dst, src)].as_mut_ptr(), 0, on));
         }
         ask!(log, cudaStreamSynchronize(on));
-        let got = d.load(log)?;
-        log.bytes("all bytes", &got, &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)));
-        Ok(())
+        d.compare(log, "all bytes", &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)))
     });
     cases.add(format!("{api}/device memory into an array, and back to the host"), |log| {
         let on = stream(log)?;
@@ -111,9 +107,7 @@ pub(super) fn add(cases: &mut Cases) {
             ask!(log, cudaMemcpy3DBatchAsync(1, [copy(dst, src)].as_mut_ptr(), 0, on));
         }
         ask!(log, cudaStreamSynchronize(on));
-        let got = d.load(log)?;
-        log.bytes("all bytes", &got, &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)));
-        Ok(())
+        d.compare(log, "all bytes", &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)))
     });
     cases.add(format!("{api}/three padded volumes at once"), |log| {
         let (on, form) = (stream(log)?, (80, 7));
@@ -127,8 +121,7 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, cudaMemcpy3DBatchAsync(3, ops.as_mut_ptr(), 0, on));
         ask!(log, cudaStreamSynchronize(on));
         for (block, source) in blocks {
-            let got = block.load(log)?;
-            log.bytes("all bytes", &got, &moved(&source, form, form));
+            block.compare(log, "all bytes", &moved(&source, form, form))?;
         }
         Ok(())
     });
@@ -187,15 +180,13 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add(format!("{api}/on a stream that is captured"), |log| {
-            let on = stream(log)?;
-            let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
-            let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
-            need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
-            ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
-            capture::end(log, "cudaStreamEndCapture", on);
-            Ok(())
-        })
-        .alone();
+    cases.alone(format!("{api}/on a stream that is captured"), |log| {
+        let on = stream(log)?;
+        let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+        let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
+        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
+        ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
+        capture::end(log, "cudaStreamEndCapture", on);
+        Ok(())
+    });
 }

@@ -232,316 +232,269 @@ fn during(log: &mut Log, mode: cudaStreamCaptureMode, flags: u32, call: Call) ->
 pub(super) fn add(cases: &mut Cases) {
     for (mode, name) in MODES {
         for (what, call) in CALLS {
-            cases
-                .add(format!("capture/{name}, {what}"), move |log| {
-                    during(log, mode, cuda_sys::cudaStreamNonBlocking, call)
-                })
-                .alone();
+            cases.alone(format!("capture/{name}, {what}"), move |log| {
+                during(log, mode, cuda_sys::cudaStreamNonBlocking, call)
+            });
         }
     }
     // A blocking stream also affects the legacy stream.
     for (what, call) in
         CALLS.into_iter().filter(|(what, ..)| what.contains("blocking") || what.contains("legacy"))
     {
-        cases
-            .add(format!("capture/of a blocking stream, {what}"), move |log| during(log, MODES[2].0, 0, call))
-            .alone();
+        cases.alone(format!("capture/of a blocking stream, {what}"), move |log| {
+            during(log, MODES[2].0, 0, call)
+        });
     }
     let begin = "cudaStreamBeginCapture";
     for (what, handle) in
         [("the legacy stream", ptr::null_mut()), ("the legacy stream by name", cuda_sys::cudaStreamLegacy)]
     {
-        cases
-            .add(format!("{begin}/{what}"), move |log| {
-                need!(log, cudaFree(ptr::null_mut()));
-                ask!(log, cudaStreamBeginCapture(handle, MODES[0].0));
-                Ok(())
-            })
-            .alone();
-    }
-    cases
-        .add(format!("{begin}/the stream of the thread"), |log| {
+        cases.alone(format!("{begin}/{what}"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
-            ask!(log, cudaStreamBeginCapture(cuda_sys::cudaStreamPerThread, MODES[0].0));
-            end(log, "end", cuda_sys::cudaStreamPerThread);
+            ask!(log, cudaStreamBeginCapture(handle, MODES[0].0));
             Ok(())
-        })
-        .alone();
-    cases
-        .add(format!("{begin}/no such mode"), |log| {
-            let on = stream(log)?;
-            ask!(log, cudaStreamBeginCapture(on, cudaStreamCaptureMode(99)));
-            status(log, "is capturing", on);
-            Ok(())
-        })
-        .alone();
-    cases
-        .add(format!("{begin}/twice"), |log| {
-            let on = stream(log)?;
-            ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
-            ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
-            status(log, "is capturing", on);
-            end(log, "end", on);
-            end(log, "end again", on);
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaStreamEndCapture/nothing begun, answer null", |log| {
-            let on = stream(log)?;
-            end(log, "nothing begun", on);
-            ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
-            ask!(log, "answer null", cudaStreamEndCapture(on, ptr::null_mut()));
-            status(log, "is capturing", on);
-            Ok(())
-        })
-        .alone();
+        });
+    }
+    cases.alone(format!("{begin}/the stream of the thread"), |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        ask!(log, cudaStreamBeginCapture(cuda_sys::cudaStreamPerThread, MODES[0].0));
+        end(log, "end", cuda_sys::cudaStreamPerThread);
+        Ok(())
+    });
+    cases.alone(format!("{begin}/no such mode"), |log| {
+        let on = stream(log)?;
+        ask!(log, cudaStreamBeginCapture(on, cudaStreamCaptureMode(99)));
+        status(log, "is capturing", on);
+        Ok(())
+    });
+    cases.alone(format!("{begin}/twice"), |log| {
+        let on = stream(log)?;
+        ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
+        ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
+        status(log, "is capturing", on);
+        end(log, "end", on);
+        end(log, "end again", on);
+        Ok(())
+    });
+    cases.alone("cudaStreamEndCapture/nothing begun, answer null", |log| {
+        let on = stream(log)?;
+        end(log, "nothing begun", on);
+        ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
+        ask!(log, "answer null", cudaStreamEndCapture(on, ptr::null_mut()));
+        status(log, "is capturing", on);
+        Ok(())
+    });
     cases.add("cudaStreamIsCapturing/answer null", |log| {
         let on = stream(log)?;
         ask!(log, cudaStreamIsCapturing(on, ptr::null_mut()));
         Ok(())
     });
-    cases
-        .add("capture/a fork that joins again", |log| {
-            let before = Before::new(log, 1)?;
-            let (fork, join) = (event(log)?, event(log)?);
-            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
-            ask!(log, cudaMemsetAsync(before.device.ptr(), 1, 4096, before.on));
-            ask!(log, cudaEventRecord(fork, before.on));
-            ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
-            status(log, "the other", before.other);
-            ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
-            ask!(log, cudaEventRecord(join, before.other));
-            ask!(log, cudaStreamWaitEvent(before.on, join, 0));
-            let graph = end(log, "end", before.on);
-            status(log, "the other", before.other);
-            let mut run = ptr::null_mut();
-            ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
-            ask!(log, cudaGraphLaunch(run, before.on));
-            ask!(log, cudaStreamSynchronize(before.on));
-            let (one, two) = (before.device.load(log)?, before.second.load(log)?);
-            log.bytes("one", &one, &[1; 4096]);
-            log.bytes("two", &two, &[2; 4096]);
-            ask!(log, cudaGraphExecDestroy(run));
-            ask!(log, cudaGraphDestroy(graph));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("capture/an event recorded in it, and again afterwards", |log| {
-            let before = Before::new(log, 1)?;
-            let (inside, side) = (event(log)?, event(log)?);
-            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
-            ask!(log, cudaEventRecord(inside, before.on));
-            ask!(log, cudaStreamWaitEvent(before.other, inside, 0));
-            ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
-            ask!(log, cudaEventRecord(side, before.other));
-            ask!(log, cudaStreamWaitEvent(before.on, side, 0));
-            let graph = end(log, "end", before.on);
-            for (name, again) in [("inside", inside), ("side", side)] {
-                ask!(log, name, cudaEventRecord(again, before.other));
-                ask!(log, name, cudaStreamWaitEvent(before.on, again, 0));
-                ask!(log, name, cudaEventSynchronize(again));
-                ask!(log, name, cudaEventQuery(again));
-            }
-            status(log, "afterwards", before.on);
-            ask!(log, cudaGraphDestroy(graph));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("capture/a fork that does not join", |log| {
+    cases.alone("capture/a fork that joins again", |log| {
+        let before = Before::new(log, 1)?;
+        let (fork, join) = (event(log)?, event(log)?);
+        need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+        ask!(log, cudaMemsetAsync(before.device.ptr(), 1, 4096, before.on));
+        ask!(log, cudaEventRecord(fork, before.on));
+        ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+        status(log, "the other", before.other);
+        ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+        ask!(log, cudaEventRecord(join, before.other));
+        ask!(log, cudaStreamWaitEvent(before.on, join, 0));
+        let graph = end(log, "end", before.on);
+        status(log, "the other", before.other);
+        let mut run = ptr::null_mut();
+        ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+        ask!(log, cudaGraphLaunch(run, before.on));
+        ask!(log, cudaStreamSynchronize(before.on));
+        let (one, two) = (before.device.load(log)?, before.second.load(log)?);
+        log.bytes("one", &one, &[1; 4096]);
+        log.bytes("two", &two, &[2; 4096]);
+        ask!(log, cudaGraphExecDestroy(run));
+        ask!(log, cudaGraphDestroy(graph));
+        Ok(())
+    });
+    cases.alone("capture/an event recorded in it, and again afterwards", |log| {
+        let before = Before::new(log, 1)?;
+        let (inside, side) = (event(log)?, event(log)?);
+        need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+        ask!(log, cudaEventRecord(inside, before.on));
+        ask!(log, cudaStreamWaitEvent(before.other, inside, 0));
+        ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+        ask!(log, cudaEventRecord(side, before.other));
+        ask!(log, cudaStreamWaitEvent(before.on, side, 0));
+        let graph = end(log, "end", before.on);
+        for (name, again) in [("inside", inside), ("side", side)] {
+            ask!(log, name, cudaEventRecord(again, before.other));
+            ask!(log, name, cudaStreamWaitEvent(before.on, again, 0));
+            ask!(log, name, cudaEventSynchronize(again));
+            ask!(log, name, cudaEventQuery(again));
+        }
+        status(log, "afterwards", before.on);
+        ask!(log, cudaGraphDestroy(graph));
+        Ok(())
+    });
+    cases.alone("capture/a fork that does not join", |log| {
+        let before = Before::new(log, 1)?;
+        let fork = event(log)?;
+        need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+        ask!(log, cudaEventRecord(fork, before.on));
+        ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+        ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+        end(log, "end", before.on);
+        status(log, "the other", before.other);
+        Ok(())
+    });
+    for name in ["after a node", "a fork that does not join", "a forbidden call", "a node of another graph"] {
+        cases.alone(format!("cudaStreamBeginCaptureToGraph/{name}"), move |log| {
             let before = Before::new(log, 1)?;
             let fork = event(log)?;
-            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
-            ask!(log, cudaEventRecord(fork, before.on));
-            ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
-            ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
-            end(log, "end", before.on);
-            status(log, "the other", before.other);
-            Ok(())
-        })
-        .alone();
-    for name in ["after a node", "a fork that does not join", "a forbidden call", "a node of another graph"] {
-        cases
-            .add(format!("cudaStreamBeginCaptureToGraph/{name}"), move |log| {
-                let before = Before::new(log, 1)?;
-                let fork = event(log)?;
-                let (mut graph, mut other) = (ptr::null_mut(), ptr::null_mut());
-                let (mut first, mut second, mut foreign) =
-                    (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-                need!(log, cudaGraphCreate(&raw mut graph, 0));
-                need!(log, cudaGraphCreate(&raw mut other, 0));
-                need!(log, cudaGraphAddEmptyNode(&raw mut first, graph, ptr::null(), 0));
-                need!(log, cudaGraphAddEmptyNode(&raw mut second, graph, ptr::null(), 0));
-                need!(log, cudaGraphAddEmptyNode(&raw mut foreign, other, ptr::null(), 0));
-                let after = if name == "a node of another graph" { foreign } else { first };
+            let (mut graph, mut other) = (ptr::null_mut(), ptr::null_mut());
+            let (mut first, mut second, mut foreign) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaGraphCreate(&raw mut graph, 0));
+            need!(log, cudaGraphCreate(&raw mut other, 0));
+            need!(log, cudaGraphAddEmptyNode(&raw mut first, graph, ptr::null(), 0));
+            need!(log, cudaGraphAddEmptyNode(&raw mut second, graph, ptr::null(), 0));
+            need!(log, cudaGraphAddEmptyNode(&raw mut foreign, other, ptr::null(), 0));
+            let after = if name == "a node of another graph" { foreign } else { first };
+            ask!(
+                log,
+                "begin",
+                cudaStreamBeginCaptureToGraph(before.on, graph, &raw const after, ptr::null(), 1, MODES[1].0)
+            );
+            status(log, "is capturing", before.on);
+            if name != "a node of another graph" {
+                ask!(log, cudaEventRecord(fork, before.on));
+                ask!(log, cudaMemsetAsync(before.device.ptr(), 1, 4096, before.on));
+                ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+                ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+                if name == "a forbidden call" {
+                    ask!(log, "forbidden", cudaDeviceSynchronize());
+                }
+                if name == "after a node" {
+                    ask!(log, cudaEventRecord(before.recorded, before.other));
+                    ask!(log, cudaStreamWaitEvent(before.on, before.recorded, 0));
+                }
+                let ended = end(log, "end", before.on);
+                log.fact("the graph", ended == graph);
+            }
+            let (mut nodes, mut edges) = (0, 0);
+            ask!(log, "nodes", cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
+            log.fact("nodes", nodes);
+            // The nodes of a graph that is gone are gone.
+            if nodes > 0 {
                 ask!(
                     log,
-                    "begin",
-                    cudaStreamBeginCaptureToGraph(
-                        before.on,
-                        graph,
-                        &raw const after,
-                        ptr::null(),
-                        1,
-                        MODES[1].0
-                    )
+                    "after",
+                    cudaGraphNodeGetDependentNodes(first, ptr::null_mut(), ptr::null_mut(), &raw mut edges)
                 );
-                status(log, "is capturing", before.on);
-                if name != "a node of another graph" {
-                    ask!(log, cudaEventRecord(fork, before.on));
-                    ask!(log, cudaMemsetAsync(before.device.ptr(), 1, 4096, before.on));
-                    ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
-                    ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
-                    if name == "a forbidden call" {
-                        ask!(log, "forbidden", cudaDeviceSynchronize());
-                    }
-                    if name == "after a node" {
-                        ask!(log, cudaEventRecord(before.recorded, before.other));
-                        ask!(log, cudaStreamWaitEvent(before.on, before.recorded, 0));
-                    }
-                    let ended = end(log, "end", before.on);
-                    log.fact("the graph", ended == graph);
-                }
-                let (mut nodes, mut edges) = (0, 0);
-                ask!(log, "nodes", cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
-                log.fact("nodes", nodes);
-                // The nodes of a graph that is gone are gone.
-                if nodes > 0 {
-                    ask!(
-                        log,
-                        "after",
-                        cudaGraphNodeGetDependentNodes(
-                            first,
-                            ptr::null_mut(),
-                            ptr::null_mut(),
-                            &raw mut edges
-                        )
-                    );
-                    log.fact("after", edges);
-                }
-                ask!(log, "destroy", cudaGraphDestroy(graph));
-                ask!(log, "destroy", cudaGraphDestroy(other));
-                status(log, "afterwards", before.on);
-                Ok(())
-            })
-            .alone();
+                log.fact("after", edges);
+            }
+            ask!(log, "destroy", cudaGraphDestroy(graph));
+            ask!(log, "destroy", cudaGraphDestroy(other));
+            status(log, "afterwards", before.on);
+            Ok(())
+        });
     }
-    cases
-        .add("capture/ended on the fork", |log| {
-            let before = Before::new(log, 1)?;
-            let fork = event(log)?;
-            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
-            ask!(log, cudaEventRecord(fork, before.on));
-            ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
-            end(log, "end of the other", before.other);
-            end(log, "end", before.on);
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("capture/begun on a fork", |log| {
-            let before = Before::new(log, 1)?;
-            let fork = event(log)?;
-            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
-            ask!(log, cudaEventRecord(fork, before.on));
-            ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
-            ask!(log, cudaStreamBeginCapture(before.other, MODES[1].0));
-            Ok(())
-        })
-        .alone();
+    cases.alone("capture/ended on the fork", |log| {
+        let before = Before::new(log, 1)?;
+        let fork = event(log)?;
+        need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+        ask!(log, cudaEventRecord(fork, before.on));
+        ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+        end(log, "end of the other", before.other);
+        end(log, "end", before.on);
+        Ok(())
+    });
+    cases.alone("capture/begun on a fork", |log| {
+        let before = Before::new(log, 1)?;
+        let fork = event(log)?;
+        need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+        ask!(log, cudaEventRecord(fork, before.on));
+        ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+        ask!(log, cudaStreamBeginCapture(before.other, MODES[1].0));
+        Ok(())
+    });
     for (mode, name) in MODES {
-        cases
-            .add(format!("capture/{name}, ended by another thread"), move |log| {
-                let on = stream(log)?;
-                need!(log, cudaStreamBeginCapture(on, mode));
-                let at = on.expose_provenance();
-                let code = std::thread::spawn(move || unsafe {
-                    let mut graph = ptr::null_mut();
-                    cuda_sys::cudaStreamEndCapture(ptr::with_exposed_provenance_mut(at), &raw mut graph).0
-                });
-                log.code("end", cuda_sys::cudaError(code.join().unwrap()));
-                status(log, "is capturing", on);
-                Ok(())
-            })
-            .alone();
-        cases
-            .add(format!("capture/{name}, cudaMalloc by another thread"), move |log| {
-                let on = stream(log)?;
-                need!(log, cudaStreamBeginCapture(on, mode));
-                let code = std::thread::spawn(|| unsafe {
-                    let mut start = ptr::null_mut();
-                    cuda_sys::cudaMalloc(&raw mut start, 4096).0
-                });
-                log.code("malloc", cuda_sys::cudaError(code.join().unwrap()));
-                status(log, "is capturing", on);
-                end(log, "end", on);
-                Ok(())
-            })
-            .alone();
-    }
-    cases
-        .add("capture/launched three times", |log| {
-            let before = Before::new(log, 1)?;
-            before.pinned.store(log, &[5; 4096])?;
-            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
-            ask!(
-                log,
-                cudaMemcpyAsync(
-                    before.device.ptr(),
-                    before.pinned.ptr(),
-                    4096,
-                    cuda_sys::cudaMemcpyDefault,
-                    before.on
-                )
-            );
-            ask!(
-                log,
-                cudaMemcpyAsync(
-                    before.second.ptr(),
-                    before.device.ptr(),
-                    4096,
-                    cuda_sys::cudaMemcpyDefault,
-                    before.on
-                )
-            );
-            let graph = end(log, "end", before.on);
-            let nothing_yet = before.device.load(log)?;
-            log.bytes("before", &nothing_yet, &[0; 4096]);
-            let mut run = ptr::null_mut();
-            need!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
-            for value in [5, 6, 7] {
-                before.pinned.store(log, &[value; 4096])?;
-                ask!(log, cudaGraphLaunch(run, before.other));
-                ask!(log, cudaStreamSynchronize(before.other));
-                let got = before.second.load(log)?;
-                log.bytes("second", &got, &[value; 4096]);
-            }
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaThreadExchangeStreamCaptureMode/gives the mode before", |log| {
-            for new in [MODES[2].0, MODES[1].0, MODES[0].0] {
-                let mut mode = new;
-                ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
-                log.fact("before", mode.0);
-            }
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaThreadExchangeStreamCaptureMode/relaxed, so that cudaMalloc harms no capture", |log| {
+        cases.alone(format!("capture/{name}, ended by another thread"), move |log| {
             let on = stream(log)?;
-            need!(log, cudaStreamBeginCapture(on, MODES[0].0));
-            let mut mode = MODES[2].0;
-            ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
-            let mut start = ptr::null_mut();
-            ask!(log, cudaMalloc(&raw mut start, 4096));
+            need!(log, cudaStreamBeginCapture(on, mode));
+            let at = on.expose_provenance();
+            let code = std::thread::spawn(move || unsafe {
+                let mut graph = ptr::null_mut();
+                cuda_sys::cudaStreamEndCapture(ptr::with_exposed_provenance_mut(at), &raw mut graph).0
+            });
+            log.code("end", cuda_sys::cudaError(code.join().unwrap()));
+            status(log, "is capturing", on);
+            Ok(())
+        });
+        cases.alone(format!("capture/{name}, cudaMalloc by another thread"), move |log| {
+            let on = stream(log)?;
+            need!(log, cudaStreamBeginCapture(on, mode));
+            let code = std::thread::spawn(|| unsafe {
+                let mut start = ptr::null_mut();
+                cuda_sys::cudaMalloc(&raw mut start, 4096).0
+            });
+            log.code("malloc", cuda_sys::cudaError(code.join().unwrap()));
             status(log, "is capturing", on);
             end(log, "end", on);
             Ok(())
-        })
-        .alone();
+        });
+    }
+    cases.alone("capture/launched three times", |log| {
+        let before = Before::new(log, 1)?;
+        before.pinned.store(log, &[5; 4096])?;
+        need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+        ask!(
+            log,
+            cudaMemcpyAsync(
+                before.device.ptr(),
+                before.pinned.ptr(),
+                4096,
+                cuda_sys::cudaMemcpyDefault,
+                before.on
+            )
+        );
+        ask!(
+            log,
+            cudaMemcpyAsync(
+                before.second.ptr(),
+                before.device.ptr(),
+                4096,
+                cuda_sys::cudaMemcpyDefault,
+                before.on
+            )
+        );
+        let graph = end(log, "end", before.on);
+        let nothing_yet = before.device.load(log)?;
+        log.bytes("before", &nothing_yet, &[0; 4096]);
+        let mut run = ptr::null_mut();
+        need!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+        for value in [5, 6, 7] {
+            before.pinned.store(log, &[value; 4096])?;
+            ask!(log, cudaGraphLaunch(run, before.other));
+            ask!(log, cudaStreamSynchronize(before.other));
+            let got = before.second.load(log)?;
+            log.bytes("second", &got, &[value; 4096]);
+        }
+        Ok(())
+    });
+    cases.alone("cudaThreadExchangeStreamCaptureMode/gives the mode before", |log| {
+        for new in [MODES[2].0, MODES[1].0, MODES[0].0] {
+            let mut mode = new;
+            ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
+            log.fact("before", mode.0);
+        }
+        Ok(())
+    });
+    cases.alone("cudaThreadExchangeStreamCaptureMode/relaxed, so that cudaMalloc harms no capture", |log| {
+        let on = stream(log)?;
+        need!(log, cudaStreamBeginCapture(on, MODES[0].0));
+        let mut mode = MODES[2].0;
+        ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
+        let mut start = ptr::null_mut();
+        ask!(log, cudaMalloc(&raw mut start, 4096));
+        status(log, "is capturing", on);
+        end(log, "end", on);
+        Ok(())
+    });
 }

@@ -77,33 +77,27 @@ fn choosing(cases: &mut Cases) {
         ask!(log, "too short", cudaDeviceGetPCIBusId(text.as_mut_ptr(), 3, 0));
         Ok(())
     });
-    cases
-        .add("cudaChooseDevice/any, answer null", |log| {
-            let wish = cuda_sys::cudaDeviceProp::default();
-            let mut device = 77;
-            ask!(log, cudaChooseDevice(&raw mut device, &raw const wish));
-            log.fact("sensible", (0..2).contains(&device));
-            ask!(log, "answer null", cudaChooseDevice(ptr::null_mut(), &raw const wish));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaInitDevice/the first, none such", |log| {
-            ask!(log, "the first", cudaInitDevice(0, 0, 0));
-            ask!(log, "none such", cudaInitDevice(100, 0, 0));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaSetValidDevices/one, none such, null", |log| {
-            let mut list = [0];
-            ask!(log, "one", cudaSetValidDevices(list.as_mut_ptr(), 1));
-            let mut wrong = [100];
-            ask!(log, "none such", cudaSetValidDevices(wrong.as_mut_ptr(), 1));
-            ask!(log, "null", cudaSetValidDevices(ptr::null_mut(), 1));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaChooseDevice/any, answer null", |log| {
+        let wish = cuda_sys::cudaDeviceProp::default();
+        let mut device = 77;
+        ask!(log, cudaChooseDevice(&raw mut device, &raw const wish));
+        log.fact("sensible", (0..2).contains(&device));
+        ask!(log, "answer null", cudaChooseDevice(ptr::null_mut(), &raw const wish));
+        Ok(())
+    });
+    cases.alone("cudaInitDevice/the first, none such", |log| {
+        ask!(log, "the first", cudaInitDevice(0, 0, 0));
+        ask!(log, "none such", cudaInitDevice(100, 0, 0));
+        Ok(())
+    });
+    cases.alone("cudaSetValidDevices/one, none such, null", |log| {
+        let mut list = [0];
+        ask!(log, "one", cudaSetValidDevices(list.as_mut_ptr(), 1));
+        let mut wrong = [100];
+        ask!(log, "none such", cudaSetValidDevices(wrong.as_mut_ptr(), 1));
+        ask!(log, "null", cudaSetValidDevices(ptr::null_mut(), 1));
+        Ok(())
+    });
 }
 
 fn settings(cases: &mut Cases) {
@@ -115,65 +109,55 @@ fn settings(cases: &mut Cases) {
         (cuda_sys::cudaLimitPersistingL2CacheSize, "persisting cache"),
         (cudaLimit(99), "none such"),
     ] {
-        cases
-            .add(format!("cudaDeviceGetLimit/{what}"), move |log| {
-                let mut value = 0;
-                ask!(log, cudaDeviceGetLimit(&raw mut value, limit));
-                // The other values depend on the device.
-                if limit == cuda_sys::cudaLimitStackSize || limit == cuda_sys::cudaLimitMallocHeapSize {
-                    log.fact("value", value);
-                }
-                Ok(())
-            })
-            .alone();
-    }
-    cases
-        .add("cudaDeviceSetLimit/stack of 4096 bytes", |log| {
-            ask!(log, cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 4096));
+        cases.alone(format!("cudaDeviceGetLimit/{what}"), move |log| {
             let mut value = 0;
-            ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
-            log.fact("value", value);
-            ask!(log, "none such", cudaDeviceSetLimit(cudaLimit(99), 1));
-            ask!(log, "answer null", cudaDeviceGetLimit(ptr::null_mut(), cuda_sys::cudaLimitStackSize));
+            ask!(log, cudaDeviceGetLimit(&raw mut value, limit));
+            // The other values depend on the device.
+            if limit == cuda_sys::cudaLimitStackSize || limit == cuda_sys::cudaLimitMallocHeapSize {
+                log.fact("value", value);
+            }
             Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaDeviceSetCacheConfig/there and back, none such, null", |log| {
-            let mut config = cuda_sys::cudaFuncCache(77);
-            ask!(log, cudaDeviceGetCacheConfig(&raw mut config));
-            log.fact("at first", config.0);
-            ask!(log, cudaDeviceSetCacheConfig(cuda_sys::cudaFuncCachePreferL1));
-            ask!(log, cudaDeviceGetCacheConfig(&raw mut config));
-            log.fact("then", config.0);
-            ask!(log, "none such", cudaDeviceSetCacheConfig(cuda_sys::cudaFuncCache(u32::MAX)));
-            ask!(log, "null", cudaDeviceGetCacheConfig(ptr::null_mut()));
-            Ok(())
-        })
-        .alone();
+        });
+    }
+    cases.alone("cudaDeviceSetLimit/stack of 4096 bytes", |log| {
+        ask!(log, cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 4096));
+        let mut value = 0;
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
+        log.fact("value", value);
+        ask!(log, "none such", cudaDeviceSetLimit(cudaLimit(99), 1));
+        ask!(log, "answer null", cudaDeviceGetLimit(ptr::null_mut(), cuda_sys::cudaLimitStackSize));
+        Ok(())
+    });
+    cases.alone("cudaDeviceSetCacheConfig/there and back, none such, null", |log| {
+        let mut config = cuda_sys::cudaFuncCache(77);
+        ask!(log, cudaDeviceGetCacheConfig(&raw mut config));
+        log.fact("at first", config.0);
+        ask!(log, cudaDeviceSetCacheConfig(cuda_sys::cudaFuncCachePreferL1));
+        ask!(log, cudaDeviceGetCacheConfig(&raw mut config));
+        log.fact("then", config.0);
+        ask!(log, "none such", cudaDeviceSetCacheConfig(cuda_sys::cudaFuncCache(u32::MAX)));
+        ask!(log, "null", cudaDeviceGetCacheConfig(ptr::null_mut()));
+        Ok(())
+    });
     for flags in [0, 1, 2, 4, 3, 8, 0x10, 0xff] {
-        cases
-            .add(format!("cudaSetDeviceFlags/{flags:#x}"), move |log| {
-                ask!(log, cudaSetDeviceFlags(flags));
-                let mut given = 77;
-                ask!(log, cudaGetDeviceFlags(&raw mut given));
-                log.fact("flags", given);
-                Ok(())
-            })
-            .alone();
-    }
-    cases
-        .add("cudaDeviceReset/memory and limits are gone", |log| {
-            let block = Block::new(log, Kind::Device, 4096)?;
-            need!(log, cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 4096));
-            ask!(log, cudaDeviceReset());
-            ask!(log, "old memory", cudaMemset(block.ptr(), 0, 4096));
-            let mut value = 0;
-            ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
-            log.fact("stack", value);
+        cases.alone(format!("cudaSetDeviceFlags/{flags:#x}"), move |log| {
+            ask!(log, cudaSetDeviceFlags(flags));
+            let mut given = 77;
+            ask!(log, cudaGetDeviceFlags(&raw mut given));
+            log.fact("flags", given);
             Ok(())
-        })
-        .alone();
+        });
+    }
+    cases.alone("cudaDeviceReset/memory and limits are gone", |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        need!(log, cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 4096));
+        ask!(log, cudaDeviceReset());
+        ask!(log, "old memory", cudaMemset(block.ptr(), 0, 4096));
+        let mut value = 0;
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
+        log.fact("stack", value);
+        Ok(())
+    });
 }
 
 /// A launch of one kernel.
@@ -254,9 +238,7 @@ fn launches(cases: &mut Cases) {
             cudaLaunchKernel(case_add as *const c_void, dim(4), dim(32), arguments.as_mut_ptr(), 0, on)
         );
         ask!(log, cudaStreamSynchronize(on));
-        let got = sum.load(log)?;
-        log.bytes("the sum", &got, &384_i32.to_le_bytes());
-        Ok(())
+        sum.compare(log, "the sum", &384_i32.to_le_bytes())
     });
     let set = "cudaFuncSetAttribute";
     for (what, attribute, value) in [
@@ -268,12 +250,10 @@ fn launches(cases: &mut Cases) {
         ("carveout 101", cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 101),
         ("none such", cuda_sys::cudaFuncAttribute(99), 1),
     ] {
-        cases
-            .add(format!("{set}/{what}"), move |log| {
-                ask!(log, cudaFuncSetAttribute(case_shared as *const c_void, attribute, value));
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("{set}/{what}"), move |log| {
+            ask!(log, cudaFuncSetAttribute(case_shared as *const c_void, attribute, value));
+            Ok(())
+        });
     }
     cases.add("cudaFuncGetAttributes/answer null, kernel null", |log| {
         let mut attributes = cuda_sys::cudaFuncAttributes::default();

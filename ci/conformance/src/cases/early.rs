@@ -298,19 +298,16 @@ fn others(cases: &mut Cases) {
         let (what, on) = (format!("a copy after {what}"), Streams::BlockingToBlocking);
         case(cases, &what, (Kind::Pinned, N), on, before, linear);
     }
-    cases
-        .add("legacy/behind its order only, a blocking copy", |log| {
-            let things = Operands::new(log, Kind::Pinned, N)?;
-            let writer = stream_with(log, cuda_sys::cudaStreamDefault)?;
-            let gate = Gate::hold(log, writer)?;
-            need!(log, cudaMemcpyAsync(things.from.ptr(), things.newer.ptr(), N, cudaMemcpyDefault, writer));
-            let (waited, ()) = gate.blocks(|| {
-                ask!(log, cudaMemcpy(things.to.ptr(), things.from.ptr(), N, cudaMemcpyDefault));
-            });
-            log.fact("waits", waited);
-            things.told(log)
-        })
-        .alone();
+    cases.alone("legacy/behind its order only, a blocking copy", |log| {
+        let things = Operands::new(log, Kind::Pinned, N)?;
+        let writer = stream_with(log, cuda_sys::cudaStreamDefault)?;
+        let gate = Gate::hold(log, writer)?;
+        need!(log, cudaMemcpyAsync(things.from.ptr(), things.newer.ptr(), N, cudaMemcpyDefault, writer));
+        gate.waits(log, |log| {
+            ask!(log, cudaMemcpy(things.to.ptr(), things.from.ptr(), N, cudaMemcpyDefault));
+        });
+        things.told(log)
+    });
 }
 
 /// Copies behind a memset of the newer bytes, all of one value, on one held stream.
@@ -326,40 +323,36 @@ fn behind_memsets(cases: &mut Cases) {
         ("96 bytes, a copy", N, nothing, linear),
         ("96 bytes, a graph of a copy", N, nothing, launched),
     ] {
-        cases
-            .add(format!("cudaMemsetAsync/pinned memory, then {what}"), move |log| {
-                let things = Operands::new(log, Kind::Pinned, bytes)?;
-                let on = stream(log)?;
-                let gate = Gate::hold(log, on)?;
-                need!(log, cudaMemsetAsync(things.from.ptr(), NEW.into(), bytes, on));
-                before(log, &things, on)?;
-                copy(log, &things, on)?;
-                gate.open();
-                ask!(log, cudaDeviceSynchronize());
-                let (got, new) = (things.to.load(log)?, vec![NEW; bytes]);
-                // The older bytes, all or some of them: hardware does both at once.
-                log.fact("destination holds", if got == new { "what was set" } else { "older bytes" });
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("cudaMemsetAsync/pinned memory, then {what}"), move |log| {
+            let things = Operands::new(log, Kind::Pinned, bytes)?;
+            let on = stream(log)?;
+            let gate = Gate::hold(log, on)?;
+            need!(log, cudaMemsetAsync(things.from.ptr(), NEW.into(), bytes, on));
+            before(log, &things, on)?;
+            copy(log, &things, on)?;
+            gate.open();
+            ask!(log, cudaDeviceSynchronize());
+            let (got, new) = (things.to.load(log)?, vec![NEW; bytes]);
+            // The older bytes, all or some of them: hardware does both at once.
+            log.fact("destination holds", if got == new { "what was set" } else { "older bytes" });
+            Ok(())
+        });
     }
 }
 
 /// A graph that fills its source and copies it, behind a held stream that will write older bytes there.
 fn within_a_graph(cases: &mut Cases) {
-    cases
-        .add("cudaGraphLaunch/a small fill of pinned memory, then a copy from it", |log| {
-            let things = Operands::new(log, Kind::Pinned, N)?;
-            let on = stream(log)?;
-            let gate = Gate::hold(log, on)?;
-            ask!(log, cudaGraphLaunch(things.fills, on));
-            gate.open();
-            ask!(log, cudaDeviceSynchronize());
-            let got = things.to.load(log)?;
-            log.fact("destination holds", if got == vec![NEW; N] { "what was set" } else { "older bytes" });
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaGraphLaunch/a small fill of pinned memory, then a copy from it", |log| {
+        let things = Operands::new(log, Kind::Pinned, N)?;
+        let on = stream(log)?;
+        let gate = Gate::hold(log, on)?;
+        ask!(log, cudaGraphLaunch(things.fills, on));
+        gate.open();
+        ask!(log, cudaDeviceSynchronize());
+        let got = things.to.load(log)?;
+        log.fact("destination holds", if got == vec![NEW; N] { "what was set" } else { "older bytes" });
+        Ok(())
+    });
 }
 
 pub(super) fn add(cases: &mut Cases) {

@@ -57,22 +57,20 @@ fn host(cases: &mut Cases) {
         ask!(log, cudaHostUnregister(page));
         Ok(())
     });
-    cases
-        .add("cudaHostAlloc/by another thread", |log| {
-            let start = std::thread::spawn(|| {
-                let mut start = ptr::null_mut();
-                // SAFETY: the pointer is to a live pointer.
-                unsafe { cuda_sys::cudaHostAlloc(&raw mut start, N, cuda_sys::cudaHostAllocPortable) };
-                start.expose_provenance()
-            });
-            let start = ptr::with_exposed_provenance_mut(start.join().unwrap());
-            let mut flags = 77;
-            ask!(log, cudaHostGetFlags(&raw mut flags, start));
-            log.fact("flags", flags);
-            ask!(log, cudaFreeHost(start));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaHostAlloc/by another thread", |log| {
+        let start = std::thread::spawn(|| {
+            let mut start = ptr::null_mut();
+            // SAFETY: the pointer is to a live pointer.
+            unsafe { cuda_sys::cudaHostAlloc(&raw mut start, N, cuda_sys::cudaHostAllocPortable) };
+            start.expose_provenance()
+        });
+        let start = ptr::with_exposed_provenance_mut(start.join().unwrap());
+        let mut flags = 77;
+        ask!(log, cudaHostGetFlags(&raw mut flags, start));
+        log.fact("flags", flags);
+        ask!(log, cudaFreeHost(start));
+        Ok(())
+    });
 }
 
 fn device(cases: &mut Cases) {
@@ -80,24 +78,22 @@ fn device(cases: &mut Cases) {
     for (what, uses) in
         [("another thread's reset", false), ("the reset of another thread with a device", true)]
     {
-        cases
-            .add(format!("cudaFree/memory from before {what}"), move |log| {
-                let block = Block::new(log, Kind::Device, N)?;
-                let reset = move || {
-                    if uses {
-                        // SAFETY: takes a number.
-                        unsafe { cuda_sys::cudaSetDevice(0) };
-                    }
-                    // SAFETY: the case uses no more of the device than an address that it tries to free.
-                    unsafe { cuda_sys::cudaDeviceReset() }.0
-                };
-                let code = std::thread::spawn(reset).join().unwrap();
-                log.code("reset", cuda_sys::cudaError(code));
-                ask!(log, cudaFree(block.ptr()));
-                ask!(log, "again", cudaFree(block.ptr()));
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("cudaFree/memory from before {what}"), move |log| {
+            let block = Block::new(log, Kind::Device, N)?;
+            let reset = move || {
+                if uses {
+                    // SAFETY: takes a number.
+                    unsafe { cuda_sys::cudaSetDevice(0) };
+                }
+                // SAFETY: the case uses no more of the device than an address that it tries to free.
+                unsafe { cuda_sys::cudaDeviceReset() }.0
+            };
+            let code = std::thread::spawn(reset).join().unwrap();
+            log.code("reset", cuda_sys::cudaError(code));
+            ask!(log, cudaFree(block.ptr()));
+            ask!(log, "again", cudaFree(block.ptr()));
+            Ok(())
+        });
     }
     cases.add("cudaMalloc3D/twenty extents, every byte of them set", |log| {
         let mut right = 0;
@@ -237,22 +233,18 @@ fn around(blocking: bool, seed: usize) -> bool {
 
 fn pools(cases: &mut Cases) {
     let none = ptr::without_provenance_mut(usize::MAX);
-    cases
-        .add("cudaMallocAsync/a stream that is none", move |log| {
-            need!(log, cudaFree(ptr::null_mut()));
-            let mut start = ptr::null_mut();
-            ask!(log, cudaMallocAsync(&raw mut start, N, none));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaMallocFromPoolAsync/a stream that is none", move |log| {
-            let (mut pool, mut start) = (ptr::null_mut(), ptr::null_mut());
-            need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
-            ask!(log, cudaMallocFromPoolAsync(&raw mut start, N, pool, none));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaMallocAsync/a stream that is none", move |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        let mut start = ptr::null_mut();
+        ask!(log, cudaMallocAsync(&raw mut start, N, none));
+        Ok(())
+    });
+    cases.alone("cudaMallocFromPoolAsync/a stream that is none", move |log| {
+        let (mut pool, mut start) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
+        ask!(log, cudaMallocFromPoolAsync(&raw mut start, N, pool, none));
+        Ok(())
+    });
     let entry = |kind, id| {
         let mut entry = cudaMemAccessDesc::default();
         (entry.location.type_, entry.location.id) = (kind, id);
@@ -263,14 +255,12 @@ fn pools(cases: &mut Cases) {
         ("more than there are devices", cuda_sys::cudaMemLocationTypeDevice, 0..16),
         ("nowhere", cuda_sys::cudaMemLocationTypeInvalid, 0..1),
     ] {
-        cases
-            .add(format!("cudaMemPoolSetAccess/{what}"), move |log| {
-                let pool = super::pool::pool(log)?;
-                let list: Vec<_> = ids.clone().map(|id| entry(kind, id)).collect();
-                ask!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), list.len()));
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("cudaMemPoolSetAccess/{what}"), move |log| {
+            let pool = super::pool::pool(log)?;
+            let list: Vec<_> = ids.clone().map(|id| entry(kind, id)).collect();
+            ask!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), list.len()));
+            Ok(())
+        });
     }
     cases.add("cudaMemPoolImportFromShareableHandle/no kind of handle", |log| {
         need!(log, cudaFree(ptr::null_mut()));

@@ -14,37 +14,31 @@ unsafe extern "C" {
 }
 
 pub(super) fn add(cases: &mut Cases) {
-    cases
-        .add("cudaPeekAtLastError/stays, and goes when it is taken", |log| {
-            ask!(log, cudaMalloc(ptr::null_mut(), 1));
-            ask!(log, "peek", cudaPeekAtLastError());
-            ask!(log, "peek again", cudaPeekAtLastError());
-            let mut device = 0;
-            ask!(log, "a call that succeeds", cudaGetDevice(&raw mut device));
-            ask!(log, "take", cudaGetLastError());
-            ask!(log, "take again", cudaGetLastError());
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaGetLastError/is the thread's own", |log| {
-            ask!(log, cudaMalloc(ptr::null_mut(), 1));
-            let other = std::thread::spawn(|| unsafe { cuda_sys::cudaGetLastError() }.0).join().unwrap();
-            log.fact("of another thread", error_name(cudaError(other)));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaStreamQuery/not ready is not an error that is left", |log| {
-            let on = crate::memory::stream(log)?;
-            let gate = crate::gate::Gate::hold(log, on)?;
-            ask!(log, cudaStreamQuery(on));
-            ask!(log, cudaPeekAtLastError());
-            gate.open();
-            ask!(log, cudaStreamSynchronize(on));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaPeekAtLastError/stays, and goes when it is taken", |log| {
+        ask!(log, cudaMalloc(ptr::null_mut(), 1));
+        ask!(log, "peek", cudaPeekAtLastError());
+        ask!(log, "peek again", cudaPeekAtLastError());
+        let mut device = 0;
+        ask!(log, "a call that succeeds", cudaGetDevice(&raw mut device));
+        ask!(log, "take", cudaGetLastError());
+        ask!(log, "take again", cudaGetLastError());
+        Ok(())
+    });
+    cases.alone("cudaGetLastError/is the thread's own", |log| {
+        ask!(log, cudaMalloc(ptr::null_mut(), 1));
+        let other = std::thread::spawn(|| unsafe { cuda_sys::cudaGetLastError() }.0).join().unwrap();
+        log.fact("of another thread", error_name(cudaError(other)));
+        Ok(())
+    });
+    cases.alone("cudaStreamQuery/not ready is not an error that is left", |log| {
+        let on = crate::memory::stream(log)?;
+        let gate = crate::gate::Gate::hold(log, on)?;
+        ask!(log, cudaStreamQuery(on));
+        ask!(log, cudaPeekAtLastError());
+        gate.open();
+        ask!(log, cudaStreamSynchronize(on));
+        Ok(())
+    });
     cases.add("cudaGetErrorString/of known and unknown codes", |log| {
         for code in [0, 1, 2, 700, 719, 999, 12345] {
             log.fact(&format!("{code}"), error_name(cudaError(code)));
@@ -56,23 +50,21 @@ pub(super) fn add(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases
-        .add("a kernel that traps/every later call says so", |log| {
-            let block = Block::new(log, Kind::Device, 4096)?;
-            let one = dim3 { x: 1, y: 1, z: 1 };
-            ask!(
-                log,
-                cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut())
-            );
-            ask!(log, cudaDeviceSynchronize());
-            ask!(log, cudaGetLastError());
-            ask!(log, cudaMemset(block.ptr(), 0, 16));
-            ask!(log, cudaFree(block.ptr()));
-            ask!(log, "cudaFree of null", cudaFree(ptr::null_mut()));
-            let mut start = ptr::null_mut();
-            ask!(log, cudaMallocHost(&raw mut start, 16));
-            ask!(log, cudaStreamQuery(ptr::null_mut()));
-            Ok(())
-        })
-        .alone();
+    cases.alone("a kernel that traps/every later call says so", |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        let one = dim3 { x: 1, y: 1, z: 1 };
+        ask!(
+            log,
+            cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut())
+        );
+        ask!(log, cudaDeviceSynchronize());
+        ask!(log, cudaGetLastError());
+        ask!(log, cudaMemset(block.ptr(), 0, 16));
+        ask!(log, cudaFree(block.ptr()));
+        ask!(log, "cudaFree of null", cudaFree(ptr::null_mut()));
+        let mut start = ptr::null_mut();
+        ask!(log, cudaMallocHost(&raw mut start, 16));
+        ask!(log, cudaStreamQuery(ptr::null_mut()));
+        Ok(())
+    });
 }

@@ -35,35 +35,29 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, cudaEventDestroy(ptr::null_mut()));
         Ok(())
     });
-    cases
-        .add("cudaEventQuery/behind a held stream", |log| {
-            let on = stream(log)?;
-            let mark = event(log)?;
-            let gate = Gate::hold(log, on)?;
-            ask!(log, cudaEventRecord(mark, on));
-            ask!(log, "held", cudaEventQuery(mark));
-            let (waited, ()) = gate.blocks(|| {
-                ask!(log, cudaEventSynchronize(mark));
-            });
-            log.fact("waits", waited);
-            ask!(log, "let go", cudaEventQuery(mark));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaEventDestroy/behind a held stream", |log| {
-            let on = stream(log)?;
-            let mark = event(log)?;
-            let gate = Gate::hold(log, on)?;
-            ask!(log, cudaEventRecord(mark, on));
-            let (waited, ()) = gate.blocks(|| {
-                ask!(log, cudaEventDestroy(mark));
-            });
-            log.fact("waits", waited);
-            ask!(log, cudaStreamSynchronize(on));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaEventQuery/behind a held stream", |log| {
+        let on = stream(log)?;
+        let mark = event(log)?;
+        let gate = Gate::hold(log, on)?;
+        ask!(log, cudaEventRecord(mark, on));
+        ask!(log, "held", cudaEventQuery(mark));
+        gate.waits(log, |log| {
+            ask!(log, cudaEventSynchronize(mark));
+        });
+        ask!(log, "let go", cudaEventQuery(mark));
+        Ok(())
+    });
+    cases.alone("cudaEventDestroy/behind a held stream", |log| {
+        let on = stream(log)?;
+        let mark = event(log)?;
+        let gate = Gate::hold(log, on)?;
+        ask!(log, cudaEventRecord(mark, on));
+        gate.waits(log, |log| {
+            ask!(log, cudaEventDestroy(mark));
+        });
+        ask!(log, cudaStreamSynchronize(on));
+        Ok(())
+    });
     cases.add("cudaEventRecordWithFlags/as by default, and by no such flag", |log| {
         let on = stream(log)?;
         let mark = event(log)?;
@@ -109,50 +103,42 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, "without timing", cudaEventElapsedTime(&raw mut ms, a, untimed));
         Ok(())
     });
-    cases
-        .add(format!("{elapsed}/behind a held stream"), |log| {
-            let on = stream(log)?;
-            let mut ms = 0.0;
-            let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
-            need!(log, cudaEventCreate(&raw mut a));
-            need!(log, cudaEventCreate(&raw mut b));
-            need!(log, cudaEventRecord(a, on));
-            let gate = Gate::hold(log, on)?;
-            need!(log, cudaEventRecord(b, on));
-            ask!(log, cudaEventElapsedTime(&raw mut ms, a, b));
-            gate.open();
-            ask!(log, cudaStreamSynchronize(on));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaEventRecord/an event of another device", |log| {
-            let on = stream(log)?;
-            need!(log, cudaSetDevice(1));
-            let mark = event(log)?;
-            ask!(log, cudaEventRecord(mark, on));
-            let here = stream(log)?;
-            ask!(log, "its own device", cudaEventRecord(mark, here));
-            ask!(log, "waiting from another device", cudaStreamWaitEvent(on, mark, 0));
-            ask!(log, cudaEventSynchronize(mark));
-            Ok(())
-        })
-        .two_devices()
-        .alone();
-    cases
-        .add(format!("{elapsed}/events of two devices"), |log| {
-            let mut ms = 0.0;
-            let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
-            need!(log, cudaEventCreate(&raw mut a));
-            need!(log, cudaEventRecord(a, ptr::null_mut()));
-            need!(log, cudaDeviceSynchronize());
-            need!(log, cudaSetDevice(1));
-            need!(log, cudaEventCreate(&raw mut b));
-            need!(log, cudaEventRecord(b, ptr::null_mut()));
-            need!(log, cudaDeviceSynchronize());
-            ask!(log, cudaEventElapsedTime(&raw mut ms, a, b));
-            Ok(())
-        })
-        .two_devices()
-        .alone();
+    cases.alone(format!("{elapsed}/behind a held stream"), |log| {
+        let on = stream(log)?;
+        let mut ms = 0.0;
+        let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaEventCreate(&raw mut a));
+        need!(log, cudaEventCreate(&raw mut b));
+        need!(log, cudaEventRecord(a, on));
+        let gate = Gate::hold(log, on)?;
+        need!(log, cudaEventRecord(b, on));
+        ask!(log, cudaEventElapsedTime(&raw mut ms, a, b));
+        gate.open();
+        ask!(log, cudaStreamSynchronize(on));
+        Ok(())
+    });
+    cases.two_devices("cudaEventRecord/an event of another device", |log| {
+        let on = stream(log)?;
+        need!(log, cudaSetDevice(1));
+        let mark = event(log)?;
+        ask!(log, cudaEventRecord(mark, on));
+        let here = stream(log)?;
+        ask!(log, "its own device", cudaEventRecord(mark, here));
+        ask!(log, "waiting from another device", cudaStreamWaitEvent(on, mark, 0));
+        ask!(log, cudaEventSynchronize(mark));
+        Ok(())
+    });
+    cases.two_devices(format!("{elapsed}/events of two devices"), |log| {
+        let mut ms = 0.0;
+        let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaEventCreate(&raw mut a));
+        need!(log, cudaEventRecord(a, ptr::null_mut()));
+        need!(log, cudaDeviceSynchronize());
+        need!(log, cudaSetDevice(1));
+        need!(log, cudaEventCreate(&raw mut b));
+        need!(log, cudaEventRecord(b, ptr::null_mut()));
+        need!(log, cudaDeviceSynchronize());
+        ask!(log, cudaEventElapsedTime(&raw mut ms, a, b));
+        Ok(())
+    });
 }

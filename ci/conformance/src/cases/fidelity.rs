@@ -37,6 +37,9 @@ fn attributes(cases: &mut Cases) {
     }
 }
 
+/// The limits whose values do not depend on the device much.
+const KEPT: [&str; 4] = ["stack", "printf", "heap", "pending launches"];
+
 fn limits(cases: &mut Cases) {
     let known = [
         (cuda_sys::cudaLimitStackSize, "stack"),
@@ -49,16 +52,31 @@ fn limits(cases: &mut Cases) {
     ];
     for (limit, what) in known {
         for value in [0, 1, 1000, 16 << 10, 1 << 20, 1 << 33, usize::MAX] {
-            cases
-                .add(format!("cudaDeviceSetLimit/{what}, {value:#x}"), move |log| {
-                    ask!(log, cudaDeviceSetLimit(limit, value));
-                    let mut now = 7;
-                    ask!(log, cudaDeviceGetLimit(&raw mut now, limit));
-                    log.fact("is that", now == value);
-                    Ok(())
-                })
-                .alone();
+            cases.alone(format!("cudaDeviceSetLimit/{what}, {value:#x}"), move |log| {
+                ask!(log, cudaDeviceSetLimit(limit, value));
+                let mut now = 7;
+                ask!(log, cudaDeviceGetLimit(&raw mut now, limit));
+                log.fact("is that", now == value);
+                Ok(())
+            });
         }
+    }
+    for (limit, what) in known.into_iter().filter(|it| KEPT.contains(&it.1)) {
+        cases
+            .add(format!("cudaDeviceSetLimit/{what}, what is kept"), move |log| {
+                let stacks =
+                    [17 << 10, 1 << 17, 3 << 16, 1 << 18, 5 << 16, 3 << 17, 7 << 16, (1 << 19) - 1024];
+                let sizes = [1 << 16, 5_000_000, 10 << 20, 100_000_001, 1 << 29, 3 << 30];
+                let values: &[usize] = if what == "stack" { &stacks } else { &sizes };
+                for value in values {
+                    let mut now = 7;
+                    ask!(log, "set", cudaDeviceSetLimit(limit, *value));
+                    ask!(log, "read", cudaDeviceGetLimit(&raw mut now, limit));
+                    log.fact(&format!("{value}"), now);
+                }
+                Ok(())
+            })
+            .alone();
     }
 }
 
@@ -66,18 +84,16 @@ fn flags(cases: &mut Cases) {
     for flags in [5, 6, 7, 9, 0xc, 0x11, 0x14, 0x18, 0x80, 0x81, 0x88, 0x90, 0x98, 0x100, 0x8000_0000] {
         for used in [false, true] {
             let when = if used { "the device is in use" } else { "at first" };
-            cases
-                .add(format!("cudaSetDeviceFlags/{flags:#x}, {when}"), move |log| {
-                    if used {
-                        Block::new(log, Kind::Device, 16)?;
-                    }
-                    ask!(log, cudaSetDeviceFlags(flags));
-                    let mut given = 77;
-                    ask!(log, cudaGetDeviceFlags(&raw mut given));
-                    log.fact("flags", given);
-                    Ok(())
-                })
-                .alone();
+            cases.alone(format!("cudaSetDeviceFlags/{flags:#x}, {when}"), move |log| {
+                if used {
+                    Block::new(log, Kind::Device, 16)?;
+                }
+                ask!(log, cudaSetDeviceFlags(flags));
+                let mut given = 77;
+                ask!(log, cudaGetDeviceFlags(&raw mut given));
+                log.fact("flags", given);
+                Ok(())
+            });
         }
     }
 }
@@ -150,27 +166,22 @@ fn launches(cases: &mut Cases) {
             ("no blocks and no threads", [0, 0, 0], [0, 0, 0], 0, None),
             ("no blocks and too many threads", [0, 1, 1], [2000, 1, 1], 0, None),
         ] {
-            cases
-                .add(format!("{api}/{what}"), move |log| {
-                    let kernel = case_empty as *const c_void;
-                    if let Some(bytes) = asked {
-                        let id = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
-                        ask!(log, cudaFuncSetAttribute(kernel, id, bytes));
-                    }
-                    let dim = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
-                    let (none, on) = (ptr::null_mut(), ptr::null_mut());
-                    if cooperative {
-                        ask!(
-                            log,
-                            cudaLaunchCooperativeKernel(kernel, dim(grid), dim(block), none, shared, on)
-                        );
-                    } else {
-                        ask!(log, cudaLaunchKernel(kernel, dim(grid), dim(block), none, shared, on));
-                    }
-                    ask!(log, cudaDeviceSynchronize());
-                    Ok(())
-                })
-                .alone();
+            cases.alone(format!("{api}/{what}"), move |log| {
+                let kernel = case_empty as *const c_void;
+                if let Some(bytes) = asked {
+                    let id = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
+                    ask!(log, cudaFuncSetAttribute(kernel, id, bytes));
+                }
+                let dim = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
+                let (none, on) = (ptr::null_mut(), ptr::null_mut());
+                if cooperative {
+                    ask!(log, cudaLaunchCooperativeKernel(kernel, dim(grid), dim(block), none, shared, on));
+                } else {
+                    ask!(log, cudaLaunchKernel(kernel, dim(grid), dim(block), none, shared, on));
+                }
+                ask!(log, cudaDeviceSynchronize());
+                Ok(())
+            });
         }
     }
     for threads in [0, 1, 32, 33, 1024, 1025, -1] {
@@ -197,27 +208,23 @@ fn pools(cases: &mut Cases) {
         Ok(pool)
     };
     for number in 0..=12 {
-        cases
-            .add(format!("cudaMemPoolGetAttribute/number {number}"), move |log| {
-                let (pool, mut value) = (pool(log)?, 7_u64);
-                let attribute = cudaMemPoolAttr(number);
-                ask!(log, cudaMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
-                log.fact("value", value);
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("cudaMemPoolGetAttribute/number {number}"), move |log| {
+            let (pool, mut value) = (pool(log)?, 7_u64);
+            let attribute = cudaMemPoolAttr(number);
+            ask!(log, cudaMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
+            log.fact("value", value);
+            Ok(())
+        });
         for value in [0_u64, 1, 1 << 20, u64::MAX] {
-            cases
-                .add(format!("cudaMemPoolSetAttribute/number {number}, {value:#x}"), move |log| {
-                    let (pool, mut value) = (pool(log)?, value);
-                    let attribute = cudaMemPoolAttr(number);
-                    ask!(log, cudaMemPoolSetAttribute(pool, attribute, (&raw mut value).cast()));
-                    let mut now = 7_u64;
-                    ask!(log, cudaMemPoolGetAttribute(pool, attribute, (&raw mut now).cast()));
-                    log.fact("value", now);
-                    Ok(())
-                })
-                .alone();
+            cases.alone(format!("cudaMemPoolSetAttribute/number {number}, {value:#x}"), move |log| {
+                let (pool, mut value) = (pool(log)?, value);
+                let attribute = cudaMemPoolAttr(number);
+                ask!(log, cudaMemPoolSetAttribute(pool, attribute, (&raw mut value).cast()));
+                let mut now = 7_u64;
+                ask!(log, cudaMemPoolGetAttribute(pool, attribute, (&raw mut now).cast()));
+                log.fact("value", now);
+                Ok(())
+            });
         }
     }
 }
@@ -229,48 +236,39 @@ fn symbols(cases: &mut Cases) {
                 for to in [true, false] {
                     let api = if to { "cudaMemcpyToSymbolAsync" } else { "cudaMemcpyFromSymbolAsync" };
                     let id = format!("{api}/{name}, {}, {bytes} bytes at {offset}, default", kind.name());
-                    cases
-                        .add(id, move |log| {
-                            // SAFETY: the functions take nothing and return an address.
-                            let symbol =
-                                unsafe { if constant { case_constant_symbol() } else { case_list_symbol() } };
-                            let (memory, on) = (Block::with(log, kind, &pattern(64, 3))?, stream(log)?);
-                            let start = memory.ptr();
-                            if to {
-                                ask!(
-                                    log,
-                                    cudaMemcpyToSymbolAsync(
-                                        symbol,
-                                        start,
-                                        bytes,
-                                        offset,
-                                        cudaMemcpyDefault,
-                                        on
-                                    )
-                                );
-                            } else {
-                                ask!(
-                                    log,
-                                    cudaMemcpyFromSymbolAsync(
-                                        start,
-                                        symbol,
-                                        bytes,
-                                        offset,
-                                        cudaMemcpyDefault,
-                                        on
-                                    )
-                                );
-                            }
-                            ask!(log, cudaStreamSynchronize(on));
-                            let mut there = [0_u8; 64];
-                            let way = cudaMemcpyDeviceToHost;
-                            need!(log, cudaMemcpyFromSymbol(there.as_mut_ptr().cast(), symbol, 64, 0, way));
-                            let got = memory.load(log)?;
-                            let sum = |bytes: &[u8]| bytes.iter().map(|it| u32::from(*it)).sum::<u32>();
-                            log.fact("sums", format_args!("{} {}", sum(&there), sum(&got)));
-                            Ok(())
-                        })
-                        .alone();
+                    cases.alone(id, move |log| {
+                        // SAFETY: the functions take nothing and return an address.
+                        let symbol =
+                            unsafe { if constant { case_constant_symbol() } else { case_list_symbol() } };
+                        let (memory, on) = (Block::with(log, kind, &pattern(64, 3))?, stream(log)?);
+                        let start = memory.ptr();
+                        if to {
+                            ask!(
+                                log,
+                                cudaMemcpyToSymbolAsync(symbol, start, bytes, offset, cudaMemcpyDefault, on)
+                            );
+                        } else {
+                            ask!(
+                                log,
+                                cudaMemcpyFromSymbolAsync(
+                                    start,
+                                    symbol,
+                                    bytes,
+                                    offset,
+                                    cudaMemcpyDefault,
+                                    on
+                                )
+                            );
+                        }
+                        ask!(log, cudaStreamSynchronize(on));
+                        let mut there = [0_u8; 64];
+                        let way = cudaMemcpyDeviceToHost;
+                        need!(log, cudaMemcpyFromSymbol(there.as_mut_ptr().cast(), symbol, 64, 0, way));
+                        let got = memory.load(log)?;
+                        let sum = |bytes: &[u8]| bytes.iter().map(|it| u32::from(*it)).sum::<u32>();
+                        log.fact("sums", format_args!("{} {}", sum(&there), sum(&got)));
+                        Ok(())
+                    });
                 }
             }
         }
@@ -308,59 +306,50 @@ fn planes(cases: &mut Cases) {
         for to in [true, false] {
             for kind in [Kind::Pageable, Kind::Pinned, Kind::Device] {
                 let api = if to { "cudaMemcpy2DToArrayAsync" } else { "cudaMemcpy2DFromArrayAsync" };
-                cases
-                    .add(format!("{api}/16 by 8, {}, {what}", kind.name()), move |log| {
-                        let (array, on) = (plane(log)?, stream(log)?);
-                        let memory = Block::with(log, kind, &pattern(1024, 9))?;
-                        let (start, way) = (memory.ptr(), cudaMemcpyDefault);
-                        if to {
-                            ask!(
-                                log,
-                                cudaMemcpy2DToArrayAsync(
-                                    array, across, down, start, pitch, width, rows, way, on
-                                )
-                            );
-                        } else {
-                            ask!(
-                                log,
-                                cudaMemcpy2DFromArrayAsync(
-                                    start, pitch, array, across, down, width, rows, way, on
-                                )
-                            );
-                        }
-                        ask!(log, cudaStreamSynchronize(on));
-                        let mut there = vec![0_u8; 64 * 8];
-                        let way = cudaMemcpyDeviceToHost;
-                        need!(
+                cases.alone(format!("{api}/16 by 8, {}, {what}", kind.name()), move |log| {
+                    let (array, on) = (plane(log)?, stream(log)?);
+                    let memory = Block::with(log, kind, &pattern(1024, 9))?;
+                    let (start, way) = (memory.ptr(), cudaMemcpyDefault);
+                    if to {
+                        ask!(
                             log,
-                            cudaMemcpy2DFromArray(there.as_mut_ptr().cast(), 64, array, 0, 0, 64, 8, way)
+                            cudaMemcpy2DToArrayAsync(array, across, down, start, pitch, width, rows, way, on)
                         );
-                        let got = memory.load(log)?;
-                        let sum = |bytes: &[u8]| bytes.iter().map(|it| u32::from(*it)).sum::<u32>();
-                        log.fact("sums", format_args!("{} {}", sum(&there), sum(&got)));
-                        Ok(())
-                    })
-                    .alone();
+                    } else {
+                        ask!(
+                            log,
+                            cudaMemcpy2DFromArrayAsync(
+                                start, pitch, array, across, down, width, rows, way, on
+                            )
+                        );
+                    }
+                    ask!(log, cudaStreamSynchronize(on));
+                    let mut there = vec![0_u8; 64 * 8];
+                    let way = cudaMemcpyDeviceToHost;
+                    need!(log, cudaMemcpy2DFromArray(there.as_mut_ptr().cast(), 64, array, 0, 0, 64, 8, way));
+                    let got = memory.load(log)?;
+                    let sum = |bytes: &[u8]| bytes.iter().map(|it| u32::from(*it)).sum::<u32>();
+                    log.fact("sums", format_args!("{} {}", sum(&there), sum(&got)));
+                    Ok(())
+                });
             }
         }
-        cases
-            .add(format!("cudaMemcpy2DArrayToArray/16 by 8, {what}"), move |log| {
-                let (from, to) = (plane(log)?, plane(log)?);
-                let way = cudaMemcpyDeviceToDevice;
-                ask!(
-                    log,
-                    "to the corner",
-                    cudaMemcpy2DArrayToArray(to, 0, 0, from, across, down, width, rows, way)
-                );
-                ask!(
-                    log,
-                    "from the corner",
-                    cudaMemcpy2DArrayToArray(to, across, down, from, 0, 0, width, rows, way)
-                );
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("cudaMemcpy2DArrayToArray/16 by 8, {what}"), move |log| {
+            let (from, to) = (plane(log)?, plane(log)?);
+            let way = cudaMemcpyDeviceToDevice;
+            ask!(
+                log,
+                "to the corner",
+                cudaMemcpy2DArrayToArray(to, 0, 0, from, across, down, width, rows, way)
+            );
+            ask!(
+                log,
+                "from the corner",
+                cudaMemcpy2DArrayToArray(to, across, down, from, 0, 0, width, rows, way)
+            );
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
     }
 }
 

@@ -56,9 +56,7 @@ pub(super) fn launch(log: &mut Log, run: cudaGraphExec_t, block: Block, want: &[
     let on = stream(log)?;
     ask!(log, cudaGraphLaunch(run, on));
     ask!(log, cudaStreamSynchronize(on));
-    let got = block.load(log)?;
-    log.bytes("all bytes", &got, want);
-    Ok(())
+    block.compare(log, "all bytes", want)
 }
 
 pub(super) fn row(to: Block, value: u32) -> cudaMemsetParams {
@@ -195,27 +193,25 @@ fn life(cases: &mut Cases) {
         ask!(log, cudaGraphDestroy(graph));
         Ok(())
     });
-    cases
-        .add("cudaGraphLaunch/again on another stream, while the first one is held", |log| {
-            let block = Block::new(log, Kind::Device, N)?;
-            let (graph, mut node) = (graph(log)?, ptr::null_mut());
-            let fill = row(block, 0);
-            need!(log, cudaGraphAddMemsetNode(&raw mut node, graph, ptr::null(), 0, &raw const fill));
-            let run = ready(log, graph)?;
-            let (first, second, after) = (stream(log)?, stream(log)?, event(log)?);
-            launch(log, run, block, &[0; N])?;
-            let gate = Gate::hold(log, first)?;
-            ask!(log, cudaGraphLaunch(run, first));
-            ask!(log, "on the other stream", cudaGraphLaunch(run, second));
-            ask!(log, cudaEventRecord(after, second));
-            // Long enough for a launch that waits for nothing.
-            std::thread::sleep(std::time::Duration::from_millis(200));
-            ask!(log, "an event behind it", cudaEventQuery(after));
-            gate.open();
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaGraphLaunch/again on another stream, while the first one is held", |log| {
+        let block = Block::new(log, Kind::Device, N)?;
+        let (graph, mut node) = (graph(log)?, ptr::null_mut());
+        let fill = row(block, 0);
+        need!(log, cudaGraphAddMemsetNode(&raw mut node, graph, ptr::null(), 0, &raw const fill));
+        let run = ready(log, graph)?;
+        let (first, second, after) = (stream(log)?, stream(log)?, event(log)?);
+        launch(log, run, block, &[0; N])?;
+        let gate = Gate::hold(log, first)?;
+        ask!(log, cudaGraphLaunch(run, first));
+        ask!(log, "on the other stream", cudaGraphLaunch(run, second));
+        ask!(log, cudaEventRecord(after, second));
+        // Long enough for a launch that waits for nothing.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        ask!(log, "an event behind it", cudaEventQuery(after));
+        gate.open();
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
     cases.add("cudaGraphLaunch/null", |log| {
         let on = stream(log)?;
         ask!(log, cudaGraphLaunch(ptr::null_mut(), on));

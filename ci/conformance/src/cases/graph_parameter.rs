@@ -552,84 +552,127 @@ fn memory(cases: &mut Cases) {
         ask!(log, "to null", cudaGraphMemFreeNodeGetParams(node, ptr::null_mut()));
         Ok(())
     });
-    cases
-        .add("cudaGraphLaunch/memory that a graph allocates, used and freed by the stream", |log| {
-            let (graph, on) = (graph(log)?, stream(log)?);
-            let (_, at) = allocation(log, graph, N, |_| {});
-            let run = ready(log, graph)?;
-            ask!(log, "before the launch", cudaMemsetAsync(at, 1, N, on));
-            ask!(log, cudaGetLastError());
-            ask!(log, cudaGraphLaunch(run, on));
-            ask!(log, cudaMemsetAsync(at, 5, N, on));
-            let mut about = cuda_sys::cudaPointerAttributes::default();
-            ask!(log, cudaPointerGetAttributes(&raw mut about, at));
-            log.fact("type, device", format_args!("{} {}", about.type_.0, about.device));
-            let down = Block::new(log, Kind::Pinned, N)?;
-            ask!(log, cudaMemcpyAsync(down.ptr(), at, N, cudaMemcpyDeviceToHost, on));
-            ask!(log, "again", cudaGraphLaunch(run, on));
-            ask!(log, cudaFreeAsync(at, on));
-            ask!(log, "after it is freed", cudaGraphLaunch(run, on));
-            ask!(log, "freed at once", cudaFree(at));
-            ask!(log, cudaStreamSynchronize(on));
-            let got = down.load(log)?;
-            log.bytes("bytes", &got, &[5; N]);
-            ask!(log, "freed twice", cudaFree(at));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaGraphInstantiate/memory that is freed by the next launch", |log| {
-            let (graph, on, mut run) = (graph(log)?, stream(log)?, ptr::null_mut());
-            let (_, at) = allocation(log, graph, N, |_| {});
-            let flag = u64::from(cuda_sys::cudaGraphInstantiateFlagAutoFreeOnLaunch.0);
-            ask!(log, cudaGraphInstantiate(&raw mut run, graph, flag));
-            ask!(log, cudaGraphLaunch(run, on));
-            ask!(log, cudaGraphLaunch(run, on));
-            ask!(log, cudaMemsetAsync(at, 5, N, on));
-            ask!(log, cudaStreamSynchronize(on));
-            ask!(log, cudaGraphExecDestroy(run));
-            ask!(log, "after its end", cudaMemsetAsync(at, 5, N, on));
-            ask!(log, cudaFreeAsync(at, on));
-            ask!(log, cudaStreamSynchronize(on));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaDeviceGetGraphMemAttribute/before, used, trimmed, set", |log| {
+    cases.alone("cudaGraphLaunch/memory that a graph allocates, used and freed by the stream", |log| {
+        let (graph, on) = (graph(log)?, stream(log)?);
+        let (_, at) = allocation(log, graph, N, |_| {});
+        let run = ready(log, graph)?;
+        ask!(log, "before the launch", cudaMemsetAsync(at, 1, N, on));
+        ask!(log, cudaGetLastError());
+        ask!(log, cudaGraphLaunch(run, on));
+        ask!(log, cudaMemsetAsync(at, 5, N, on));
+        let mut about = cuda_sys::cudaPointerAttributes::default();
+        ask!(log, cudaPointerGetAttributes(&raw mut about, at));
+        log.fact("type, device", format_args!("{} {}", about.type_.0, about.device));
+        let down = Block::new(log, Kind::Pinned, N)?;
+        ask!(log, cudaMemcpyAsync(down.ptr(), at, N, cudaMemcpyDeviceToHost, on));
+        ask!(log, "again", cudaGraphLaunch(run, on));
+        ask!(log, cudaFreeAsync(at, on));
+        ask!(log, "after it is freed", cudaGraphLaunch(run, on));
+        ask!(log, "freed at once", cudaFree(at));
+        ask!(log, cudaStreamSynchronize(on));
+        let got = down.load(log)?;
+        log.bytes("bytes", &got, &[5; N]);
+        ask!(log, "freed twice", cudaFree(at));
+        Ok(())
+    });
+    cases.alone("cudaGraphInstantiate/memory that is freed by the next launch", |log| {
+        let (graph, on, mut run) = (graph(log)?, stream(log)?, ptr::null_mut());
+        let (_, at) = allocation(log, graph, N, |_| {});
+        let flag = u64::from(cuda_sys::cudaGraphInstantiateFlagAutoFreeOnLaunch.0);
+        ask!(log, cudaGraphInstantiate(&raw mut run, graph, flag));
+        ask!(log, cudaGraphLaunch(run, on));
+        ask!(log, cudaGraphLaunch(run, on));
+        ask!(log, cudaMemsetAsync(at, 5, N, on));
+        ask!(log, cudaStreamSynchronize(on));
+        ask!(log, cudaGraphExecDestroy(run));
+        ask!(log, "after its end", cudaMemsetAsync(at, 5, N, on));
+        ask!(log, cudaFreeAsync(at, on));
+        ask!(log, cudaStreamSynchronize(on));
+        Ok(())
+    });
+    cases.alone("cudaDeviceGetGraphMemAttribute/before, used, trimmed, set", |log| {
+        let read = |log: &mut Log, name: &str| {
+            log.fact("at", name);
+            for number in 0..5 {
+                let mut value = 7_u64;
+                let attribute = cuda_sys::cudaGraphMemAttributeType(number);
+                ask!(log, cudaDeviceGetGraphMemAttribute(0, attribute, (&raw mut value).cast()));
+                log.fact("is", value);
+            }
+        };
+        read(log, "first");
+        let (graph, on) = (graph(log)?, stream(log)?);
+        let (_, at) = allocation(log, graph, 1 << 20, |_| {});
+        let run = ready(log, graph)?;
+        need!(log, cudaGraphLaunch(run, on));
+        need!(log, cudaStreamSynchronize(on));
+        read(log, "launched");
+        need!(log, cudaFreeAsync(at, on));
+        need!(log, cudaStreamSynchronize(on));
+        ask!(log, cudaDeviceGraphMemTrim(0));
+        read(log, "trimmed");
+        let mut value = 0_u64;
+        for number in 0..5 {
+            let attribute = cuda_sys::cudaGraphMemAttributeType(number);
+            ask!(log, cudaDeviceSetGraphMemAttribute(0, attribute, (&raw mut value).cast()));
+        }
+        read(log, "set to none");
+        value = 5;
+        let high = cuda_sys::cudaGraphMemAttrUsedMemHigh;
+        ask!(log, "to five", cudaDeviceSetGraphMemAttribute(0, high, (&raw mut value).cast()));
+        ask!(log, "of device 100", cudaDeviceGetGraphMemAttribute(100, high, (&raw mut value).cast()));
+        ask!(log, "trim device 100", cudaDeviceGraphMemTrim(100));
+        Ok(())
+    });
+    cases.alone(
+        "cudaDeviceGetGraphMemAttribute/of graphs that free their memory, and are destroyed",
+        |log| {
             let read = |log: &mut Log, name: &str| {
-                log.fact("at", name);
-                for number in 0..5 {
-                    let mut value = 7_u64;
+                let mut values = [7_u64; 4];
+                for (number, value) in (0..).zip(&mut values) {
                     let attribute = cuda_sys::cudaGraphMemAttributeType(number);
-                    ask!(log, cudaDeviceGetGraphMemAttribute(0, attribute, (&raw mut value).cast()));
-                    log.fact("is", value);
+                    need!(log, cudaDeviceGetGraphMemAttribute(0, attribute, (&raw mut *value).cast()));
                 }
+                log.fact(name, format_args!("{:?}", values.map(|it| it >> 20)));
+                Ok(())
             };
-            read(log, "first");
-            let (graph, on) = (graph(log)?, stream(log)?);
+            let on = stream(log)?;
+            let mut runs = Vec::new();
+            for bytes in [1 << 20, 40 << 20] {
+                let (graph, mut free) = (graph(log)?, ptr::null_mut());
+                let (node, at) = allocation(log, graph, bytes, |_| {});
+                need!(log, cudaGraphAddMemFreeNode(&raw mut free, graph, &raw const node, 1, at));
+                let run = ready(log, graph)?;
+                read(log, "made")?;
+                need!(log, cudaGraphLaunch(run, on));
+                need!(log, cudaStreamSynchronize(on));
+                read(log, "launched")?;
+                need!(log, cudaGraphLaunch(run, on));
+                need!(log, cudaStreamSynchronize(on));
+                read(log, "again")?;
+                runs.push(run);
+            }
+            ask!(log, cudaGraphExecDestroy(runs[1]));
+            read(log, "one destroyed")?;
+            ask!(log, cudaDeviceGraphMemTrim(0));
+            read(log, "trimmed")?;
+            need!(log, cudaGraphLaunch(runs[0], on));
+            need!(log, cudaStreamSynchronize(on));
+            read(log, "the first again")?;
+            ask!(log, cudaGraphExecDestroy(runs[0]));
+            read(log, "both destroyed")?;
+            let (graph, held) = (graph(log)?, stream(log)?);
             let (_, at) = allocation(log, graph, 1 << 20, |_| {});
             let run = ready(log, graph)?;
-            need!(log, cudaGraphLaunch(run, on));
-            need!(log, cudaStreamSynchronize(on));
-            read(log, "launched");
-            need!(log, cudaFreeAsync(at, on));
-            need!(log, cudaStreamSynchronize(on));
+            need!(log, cudaGraphLaunch(run, held));
+            need!(log, cudaStreamSynchronize(held));
             ask!(log, cudaDeviceGraphMemTrim(0));
-            read(log, "trimmed");
-            let mut value = 0_u64;
-            for number in 0..5 {
-                let attribute = cuda_sys::cudaGraphMemAttributeType(number);
-                ask!(log, cudaDeviceSetGraphMemAttribute(0, attribute, (&raw mut value).cast()));
-            }
-            read(log, "set to none");
-            value = 5;
-            let high = cuda_sys::cudaGraphMemAttrUsedMemHigh;
-            ask!(log, "to five", cudaDeviceSetGraphMemAttribute(0, high, (&raw mut value).cast()));
-            ask!(log, "of device 100", cudaDeviceGetGraphMemAttribute(100, high, (&raw mut value).cast()));
-            ask!(log, "trim device 100", cudaDeviceGraphMemTrim(100));
-            Ok(())
-        })
-        .alone();
+            read(log, "trimmed, in use")?;
+            need!(log, cudaFreeAsync(at, held));
+            need!(log, cudaStreamSynchronize(held));
+            read(log, "freed")
+        },
+    );
     cases.add("cudaMallocAsync/in a capture, freed outside of it", |log| {
         let on = stream(log)?;
         need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeThreadLocal));

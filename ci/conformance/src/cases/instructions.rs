@@ -348,38 +348,34 @@ fn kernels(cases: &mut Cases) {
     for (what, size, blocks) in
         [("of two blocks", 2, 4), ("of four blocks", 4, 8), ("of eight blocks", 8, 8), ("of one block", 1, 2)]
     {
-        cases
-            .add(format!("kernels/clusters {what}, their memory"), move |log| {
-                let to = Block::new(log, Kind::Device, ROOM * 4)?;
-                let mut attribute = cudaLaunchAttribute::default();
-                attribute.id = cuda_sys::cudaLaunchAttributeClusterDimension;
-                attribute.val.clusterDim =
-                    cuda_sys::cudaLaunchAttributeValue__bindgen_ty_1 { x: size, y: 1, z: 1 };
-                let mut at = to.ptr();
-                launch(log, ins_cluster, blocks, &mut [attribute], &mut [(&raw mut at).cast()]);
-                let written = to.load(log)?;
-                rows(log, &written);
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("kernels/clusters {what}, their memory"), move |log| {
+            let to = Block::new(log, Kind::Device, ROOM * 4)?;
+            let mut attribute = cudaLaunchAttribute::default();
+            attribute.id = cuda_sys::cudaLaunchAttributeClusterDimension;
+            attribute.val.clusterDim =
+                cuda_sys::cudaLaunchAttributeValue__bindgen_ty_1 { x: size, y: 1, z: 1 };
+            let mut at = to.ptr();
+            launch(log, ins_cluster, blocks, &mut [attribute], &mut [(&raw mut at).cast()]);
+            let written = to.load(log)?;
+            rows(log, &written);
+            Ok(())
+        });
     }
     for (what, cooperative) in [("of cooperative blocks", 1), ("of one block, not cooperative,", 0)] {
-        cases
-            .add(format!("kernels/a grid {what} waits for itself"), move |log| {
-                // One block alone: without the attribute, the barrier of the grid traps or passes.
-                let to = Block::new(log, Kind::Device, ROOM * 4)?;
-                let mut attribute = cudaLaunchAttribute::default();
-                attribute.id = cuda_sys::cudaLaunchAttributeCooperative;
-                attribute.val.cooperative = cooperative;
-                let (mut at, blocks) = (to.ptr(), if cooperative == 1 { 16 } else { 1 });
-                launch(log, ins_grid, blocks, &mut [attribute], &mut [(&raw mut at).cast()]);
-                if cooperative == 1 {
-                    let written = to.load(log)?;
-                    rows(log, &written);
-                }
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("kernels/a grid {what} waits for itself"), move |log| {
+            // One block alone: without the attribute, the barrier of the grid traps or passes.
+            let to = Block::new(log, Kind::Device, ROOM * 4)?;
+            let mut attribute = cudaLaunchAttribute::default();
+            attribute.id = cuda_sys::cudaLaunchAttributeCooperative;
+            attribute.val.cooperative = cooperative;
+            let (mut at, blocks) = (to.ptr(), if cooperative == 1 { 16 } else { 1 });
+            launch(log, ins_grid, blocks, &mut [attribute], &mut [(&raw mut at).cast()]);
+            if cooperative == 1 {
+                let written = to.load(log)?;
+                rows(log, &written);
+            }
+            Ok(())
+        });
     }
 }
 
@@ -413,15 +409,13 @@ fn faults(cases: &mut Cases) {
         ("an assertion", ins_assertion, |it| it.ptr()),
     ];
     for (what, kernel, argument) in list {
-        cases
-            .add(format!("kernels/{what}"), move |log| {
-                let block = Block::new(log, Kind::Device, 4096)?;
-                let mut at = argument(block);
-                launch(log, kernel, 1, &mut [], &mut [(&raw mut at).cast()]);
-                after(log, block);
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("kernels/{what}"), move |log| {
+            let block = Block::new(log, Kind::Device, 4096)?;
+            let mut at = argument(block);
+            launch(log, kernel, 1, &mut [], &mut [(&raw mut at).cast()]);
+            after(log, block);
+            Ok(())
+        });
     }
     for (what, kernel, threads, shared) in [
         ("as many threads as the kernel allows", ins_bounds as Kernel, 64, 0),

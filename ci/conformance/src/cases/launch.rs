@@ -84,23 +84,21 @@ fn clusters(cases: &mut Cases) {
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
-    cases
-        .add("cudaLaunchKernelExC/clusters of more than eight blocks", |log| {
-            launch(log, "sixteen", empty(), [32, 1, 1], &mut [cluster(16, 1, 1)]);
-            let id = cudaFuncAttributeNonPortableClusterSizeAllowed;
-            ask!(log, "allowed", cudaFuncSetAttribute(empty(), id, 1));
-            launch(log, "sixteen, allowed", empty(), [32, 1, 1], &mut [cluster(16, 1, 1)]);
-            launch(log, "thirty-two, allowed", empty(), [32, 1, 1], &mut [cluster(32, 1, 1)]);
-            ask!(log, "two", cudaFuncSetAttribute(empty(), id, 2));
-            ask!(log, "not allowed", cudaFuncSetAttribute(empty(), id, 0));
-            let id = cudaFuncAttributeClusterSchedulingPolicyPreference;
-            ask!(log, "policy 2", cudaFuncSetAttribute(empty(), id, 2));
-            ask!(log, "policy 3", cudaFuncSetAttribute(empty(), id, 3));
-            ask!(log, "policy -1", cudaFuncSetAttribute(empty(), id, -1));
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaLaunchKernelExC/clusters of more than eight blocks", |log| {
+        launch(log, "sixteen", empty(), [32, 1, 1], &mut [cluster(16, 1, 1)]);
+        let id = cudaFuncAttributeNonPortableClusterSizeAllowed;
+        ask!(log, "allowed", cudaFuncSetAttribute(empty(), id, 1));
+        launch(log, "sixteen, allowed", empty(), [32, 1, 1], &mut [cluster(16, 1, 1)]);
+        launch(log, "thirty-two, allowed", empty(), [32, 1, 1], &mut [cluster(32, 1, 1)]);
+        ask!(log, "two", cudaFuncSetAttribute(empty(), id, 2));
+        ask!(log, "not allowed", cudaFuncSetAttribute(empty(), id, 0));
+        let id = cudaFuncAttributeClusterSchedulingPolicyPreference;
+        ask!(log, "policy 2", cudaFuncSetAttribute(empty(), id, 2));
+        ask!(log, "policy 3", cudaFuncSetAttribute(empty(), id, 3));
+        ask!(log, "policy -1", cudaFuncSetAttribute(empty(), id, -1));
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
     cases.add("cudaFuncGetAttributes/of clusters", |log| {
         for (name, kernel) in [("none", empty()), ("pairs", pairs())] {
             let mut found = cuda_sys::cudaFuncAttributes::default();
@@ -114,30 +112,24 @@ fn clusters(cases: &mut Cases) {
 }
 
 fn occupancy(cases: &mut Cases) {
-    cases
-        .add("cudaOccupancyMaxPotentialClusterSize/allowed and not", |log| {
-            let mut size: c_int = -1;
-            let plain = config([16, 1, 1], &mut []);
-            let out = &raw mut size;
-            ask!(log, "not allowed", cudaOccupancyMaxPotentialClusterSize(out, empty(), &raw const plain));
-            log.fact("blocks", size);
-            let id = cudaFuncAttributeNonPortableClusterSizeAllowed;
-            need!(log, cudaFuncSetAttribute(empty(), id, 1));
-            ask!(log, "allowed", cudaOccupancyMaxPotentialClusterSize(out, empty(), &raw const plain));
-            log.fact("then", size);
-            ask!(
-                log,
-                "answer null",
-                cudaOccupancyMaxPotentialClusterSize(ptr::null_mut(), empty(), &raw const plain)
-            );
-            ask!(
-                log,
-                "kernel null",
-                cudaOccupancyMaxPotentialClusterSize(out, ptr::null(), &raw const plain)
-            );
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaOccupancyMaxPotentialClusterSize/allowed and not", |log| {
+        let mut size: c_int = -1;
+        let plain = config([16, 1, 1], &mut []);
+        let out = &raw mut size;
+        ask!(log, "not allowed", cudaOccupancyMaxPotentialClusterSize(out, empty(), &raw const plain));
+        log.fact("blocks", size);
+        let id = cudaFuncAttributeNonPortableClusterSizeAllowed;
+        need!(log, cudaFuncSetAttribute(empty(), id, 1));
+        ask!(log, "allowed", cudaOccupancyMaxPotentialClusterSize(out, empty(), &raw const plain));
+        log.fact("then", size);
+        ask!(
+            log,
+            "answer null",
+            cudaOccupancyMaxPotentialClusterSize(ptr::null_mut(), empty(), &raw const plain)
+        );
+        ask!(log, "kernel null", cudaOccupancyMaxPotentialClusterSize(out, ptr::null(), &raw const plain));
+        Ok(())
+    });
     cases.add("cudaOccupancyMaxActiveClusters/what is refused", |log| {
         let mut count: c_int = -1;
         let out = &raw mut count;

@@ -186,24 +186,22 @@ const GRAPHS: [(&str, Nodes); 7] = [
 /// Operations on managed memory, some of which may do nothing. The legacy stream takes none of these.
 #[cfg(cudart_13_0)]
 fn managed_case(cases: &mut Cases, what: &str, put: fn(&mut Log, Block, cudaStream_t)) {
-    cases
-        .add(format!("legacy/the legacy stream is held, a blocking one is given {what}"), move |log| {
-            const BYTES: usize = 2 << 20;
-            let (block, on) = (Block::new(log, Kind::Managed, 2 * BYTES)?, stream_with(log, 0)?);
-            let range = Block::aligned(block, BYTES);
-            super::managed::prefetch(log, range.ptr(), BYTES, 0, on);
-            need!(log, cudaDeviceSynchronize());
-            let after = event(log)?;
-            let gate = Gate::hold(log, ptr::null_mut())?;
-            put(log, range, on);
-            ask!(log, "the stream", cudaStreamQuery(on));
-            ask!(log, cudaEventRecord(after, on));
-            ask!(log, "an event behind it", cudaEventQuery(after));
-            gate.open();
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone(format!("legacy/the legacy stream is held, a blocking one is given {what}"), move |log| {
+        const BYTES: usize = 2 << 20;
+        let (block, on) = (Block::new(log, Kind::Managed, 2 * BYTES)?, stream_with(log, 0)?);
+        let range = Block::aligned(block, BYTES);
+        super::managed::prefetch(log, range.ptr(), BYTES, 0, on);
+        need!(log, cudaDeviceSynchronize());
+        let after = event(log)?;
+        let gate = Gate::hold(log, ptr::null_mut())?;
+        put(log, range, on);
+        ask!(log, "the stream", cudaStreamQuery(on));
+        ask!(log, cudaEventRecord(after, on));
+        ask!(log, "an event behind it", cudaEventQuery(after));
+        gate.open();
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
 }
 
 #[cfg(cudart_13_0)]
@@ -242,37 +240,29 @@ fn overwritten(cases: &mut Cases) {
         (Kind::Managed, Kind::Pinned),
     ] {
         let what = format!("what a copy from {} to {} memory overwrites", from.name(), to.name());
-        cases
-            .add(format!("legacy/behind its order only, {what}"), move |log| {
-                let (old, new) = (pattern(BYTES, 1), pattern(BYTES, 2));
-                let (source, read) = (Block::with(log, from, &new)?, Block::with(log, to, &old)?);
-                let (aside, over) =
-                    (Block::new(log, Kind::Device, BYTES)?, Block::new(log, Kind::Device, BYTES)?);
-                fill(log, over.ptr(), 9, 1, ptr::null_mut())?;
-                let (reader, writer) = (stream_with(log, 0)?, stream_with(log, 0)?);
-                need!(log, cudaDeviceSynchronize());
-                let gate = Gate::hold(log, reader)?;
-                need!(
+        cases.alone(format!("legacy/behind its order only, {what}"), move |log| {
+            let (old, new) = (pattern(BYTES, 1), pattern(BYTES, 2));
+            let (source, read) = (Block::with(log, from, &new)?, Block::with(log, to, &old)?);
+            let (aside, over) =
+                (Block::new(log, Kind::Device, BYTES)?, Block::new(log, Kind::Device, BYTES)?);
+            fill(log, over.ptr(), 9, 1, ptr::null_mut())?;
+            let (reader, writer) = (stream_with(log, 0)?, stream_with(log, 0)?);
+            need!(log, cudaDeviceSynchronize());
+            let gate = Gate::hold(log, reader)?;
+            need!(log, cudaMemcpyAsync(aside.ptr(), read.ptr(), BYTES, cuda_sys::cudaMemcpyDefault, reader));
+            fill(log, over.ptr(), 9, 1, ptr::null_mut())?;
+            gate.waits(log, |log| {
+                ask!(
                     log,
-                    cudaMemcpyAsync(aside.ptr(), read.ptr(), BYTES, cuda_sys::cudaMemcpyDefault, reader)
+                    cudaMemcpyAsync(read.ptr(), source.ptr(), BYTES, cuda_sys::cudaMemcpyDefault, writer)
                 );
-                fill(log, over.ptr(), 9, 1, ptr::null_mut())?;
-                let (waited, ()) = gate.blocks(|| {
-                    ask!(
-                        log,
-                        cudaMemcpyAsync(read.ptr(), source.ptr(), BYTES, cuda_sys::cudaMemcpyDefault, writer)
-                    );
-                    ask!(log, "the stream", cudaStreamQuery(writer));
-                });
-                log.fact("waits", waited);
-                ask!(log, cudaDeviceSynchronize());
-                let got = aside.load(log)?;
-                log.fact("what was read", if got == old { "the older bytes" } else { "newer bytes" });
-                let now = read.load(log)?;
-                log.bytes("what was overwritten", &now, &new);
-                Ok(())
-            })
-            .alone();
+                ask!(log, "the stream", cudaStreamQuery(writer));
+            });
+            ask!(log, cudaDeviceSynchronize());
+            let got = aside.load(log)?;
+            log.fact("what was read", if got == old { "the older bytes" } else { "newer bytes" });
+            read.compare(log, "what was overwritten", &new)
+        });
     }
 }
 
@@ -290,39 +280,37 @@ fn gone(cases: &mut Cases, gone: Gone) {
         Gone::Destroyed => "a blocking stream waits for an event only and is destroyed",
         Gone::Ended => "a thread's stream waits for an event only and the thread ends",
     };
-    cases
-        .add(format!("legacy/{what}, the legacy one is given a copy"), move |log| {
-            let things = Things::new(log)?;
-            let (third, pending, after) = (stream(log)?, event(log)?, event(log)?);
-            let gate = Gate::hold(log, third)?;
-            need!(log, cudaEventRecord(pending, third));
-            match gone {
-                Gone::Destroyed => {
-                    let waits = stream_with(log, cuda_sys::cudaStreamDefault)?;
-                    need!(log, cudaStreamWaitEvent(waits, pending, 0));
-                    ask!(log, cudaStreamDestroy(waits));
-                }
-                Gone::Ended => {
-                    let event = pending.expose_provenance();
-                    let wait = move || {
-                        let event = ptr::with_exposed_provenance_mut(event);
-                        // SAFETY: the event lives to the end of the process.
-                        unsafe { cuda_sys::cudaStreamWaitEvent(cuda_sys::cudaStreamPerThread, event, 0) }.0
-                    };
-                    let code = std::thread::spawn(wait).join().unwrap();
-                    log.fact("the thread's wait", code);
-                }
+    cases.alone(format!("legacy/{what}, the legacy one is given a copy"), move |log| {
+        let things = Things::new(log)?;
+        let (third, pending, after) = (stream(log)?, event(log)?, event(log)?);
+        let gate = Gate::hold(log, third)?;
+        need!(log, cudaEventRecord(pending, third));
+        match gone {
+            Gone::Destroyed => {
+                let waits = stream_with(log, cuda_sys::cudaStreamDefault)?;
+                need!(log, cudaStreamWaitEvent(waits, pending, 0));
+                ask!(log, cudaStreamDestroy(waits));
             }
-            let (to, from) = (things.device.ptr(), things.pinned.ptr());
-            ask!(log, cudaMemcpyAsync(to, from, 64, cuda_sys::cudaMemcpyDefault, ptr::null_mut()));
-            ask!(log, "the stream", cudaStreamQuery(ptr::null_mut()));
-            ask!(log, cudaEventRecord(after, ptr::null_mut()));
-            ask!(log, "an event behind it", cudaEventQuery(after));
-            gate.open();
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+            Gone::Ended => {
+                let event = pending.expose_provenance();
+                let wait = move || {
+                    let event = ptr::with_exposed_provenance_mut(event);
+                    // SAFETY: the event lives to the end of the process.
+                    unsafe { cuda_sys::cudaStreamWaitEvent(cuda_sys::cudaStreamPerThread, event, 0) }.0
+                };
+                let code = std::thread::spawn(wait).join().unwrap();
+                log.fact("the thread's wait", code);
+            }
+        }
+        let (to, from) = (things.device.ptr(), things.pinned.ptr());
+        ask!(log, cudaMemcpyAsync(to, from, 64, cuda_sys::cudaMemcpyDefault, ptr::null_mut()));
+        ask!(log, "the stream", cudaStreamQuery(ptr::null_mut()));
+        ask!(log, cudaEventRecord(after, ptr::null_mut()));
+        ask!(log, "an event behind it", cudaEventQuery(after));
+        gate.open();
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
 }
 
 pub(super) fn add(cases: &mut Cases) {
@@ -359,45 +347,41 @@ fn parties(legacy_is_busy: bool) -> (&'static str, &'static str) {
 
 fn graph_case(cases: &mut Cases, legacy_is_busy: bool, what: &str, nodes: Nodes) {
     let (one, other) = parties(legacy_is_busy);
-    cases
-        .add(format!("legacy/{one} is held, {other} is given {what}"), move |log| {
-            let things = Things::new(log)?;
-            let graph = graph(log)?;
-            nodes(log, &things, graph)?;
-            let run = ready(log, graph)?;
-            let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
-            let (first, on) =
-                if legacy_is_busy { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
-            let after = event(log)?;
-            let gate = Gate::hold(log, first)?;
-            ask!(log, cudaGraphLaunch(run, on));
-            ask!(log, "the stream", cudaStreamQuery(on));
-            ask!(log, cudaEventRecord(after, on));
-            ask!(log, "an event behind it", cudaEventQuery(after));
-            gate.open();
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone(format!("legacy/{one} is held, {other} is given {what}"), move |log| {
+        let things = Things::new(log)?;
+        let graph = graph(log)?;
+        nodes(log, &things, graph)?;
+        let run = ready(log, graph)?;
+        let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
+        let (first, on) =
+            if legacy_is_busy { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
+        let after = event(log)?;
+        let gate = Gate::hold(log, first)?;
+        ask!(log, cudaGraphLaunch(run, on));
+        ask!(log, "the stream", cudaStreamQuery(on));
+        ask!(log, cudaEventRecord(after, on));
+        ask!(log, "an event behind it", cudaEventQuery(after));
+        gate.open();
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
 }
 
 fn case(cases: &mut Cases, busy: Busy, legacy_is_busy: bool, what: &str, put: Put) {
     let (one, other) = parties(legacy_is_busy);
-    cases
-        .add(format!("legacy/{one} {}, {other} is given {what}", busy.name()), move |log| {
-            let things = Things::new(log)?;
-            let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
-            let (first, on) =
-                if legacy_is_busy { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
-            let after = event(log)?;
-            let gate = busy.begin(log, first)?;
-            put(log, &things, on);
-            ask!(log, "the stream", cudaStreamQuery(on));
-            ask!(log, cudaEventRecord(after, on));
-            ask!(log, "an event behind it", cudaEventQuery(after));
-            gate.open();
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone(format!("legacy/{one} {}, {other} is given {what}", busy.name()), move |log| {
+        let things = Things::new(log)?;
+        let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
+        let (first, on) =
+            if legacy_is_busy { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
+        let after = event(log)?;
+        let gate = busy.begin(log, first)?;
+        put(log, &things, on);
+        ask!(log, "the stream", cudaStreamQuery(on));
+        ask!(log, cudaEventRecord(after, on));
+        ask!(log, "an event behind it", cudaEventQuery(after));
+        gate.open();
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
 }

@@ -121,7 +121,7 @@ fn case(cases: &mut Cases, (api, copy): (&str, PeerCopy), way: PeerPair, held: P
         need!(log, cudaSetDevice(held.device));
         let gate = Gate::hold(log, first)?;
         need!(log, cudaSetDevice(given.device));
-        let (waited, ()) = gate.blocks(|| {
+        gate.waits(log, |log| {
             copy(log, to, from, on);
             // Nothing orders the stream behind one of another device. (An H200 finished the copy at once, or
             // soon.) The case does not ask when it is done.
@@ -133,7 +133,6 @@ fn case(cases: &mut Cases, (api, copy): (&str, PeerCopy), way: PeerPair, held: P
                 ask!(log, "an event behind it", cudaEventQuery(after));
             }
         });
-        log.fact("waits", waited);
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });

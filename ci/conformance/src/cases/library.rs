@@ -159,135 +159,117 @@ fn loading(cases: &mut Cases) {
     for (what, ptx) in wrong {
         cases.add(format!("cudaLibraryLoadData/{what}"), move |log| said(log, &ptx)).alone();
     }
-    cases
-        .add("cudaLibraryLoadData/null for the library, the code", |log| {
-            let (code, none, nil) = (text(PTX), ptr::null_mut(), ptr::null_mut());
-            let at = code.as_ptr().cast();
-            ask!(
-                log,
-                "library",
-                cudaLibraryLoadData(ptr::null_mut(), at, nil, none, 0, ptr::null_mut(), none, 0)
-            );
+    cases.alone("cudaLibraryLoadData/null for the library, the code", |log| {
+        let (code, none, nil) = (text(PTX), ptr::null_mut(), ptr::null_mut());
+        let at = code.as_ptr().cast();
+        ask!(
+            log,
+            "library",
+            cudaLibraryLoadData(ptr::null_mut(), at, nil, none, 0, ptr::null_mut(), none, 0)
+        );
+        forget();
+        let mut library = ptr::null_mut();
+        let out = &raw mut library;
+        ask!(log, "code", cudaLibraryLoadData(out, ptr::null(), nil, none, 0, ptr::null_mut(), none, 0));
+        forget();
+        ask!(log, "options", cudaLibraryLoadData(out, at, nil, none, 1, ptr::null_mut(), none, 0));
+        Ok(())
+    });
+    cases.alone("cudaLibraryLoadData/options that are right and that are not", |log| {
+        let code = text(PTX);
+        let tell = |log: &mut Log, name: &str, option: cudaJitOption, value: usize| {
+            let (mut library, mut option) = (ptr::null_mut(), option);
+            let mut value: *mut c_void = ptr::without_provenance_mut(value);
+            let (out, at, none) = (&raw mut library, code.as_ptr().cast(), ptr::null_mut());
+            let (option, value) = (&raw mut option, &raw mut value);
+            let code =
+                ask!(log, name, cudaLibraryLoadData(out, at, option, value, 1, ptr::null_mut(), none, 0));
             forget();
-            let mut library = ptr::null_mut();
-            let out = &raw mut library;
-            ask!(log, "code", cudaLibraryLoadData(out, ptr::null(), nil, none, 0, ptr::null_mut(), none, 0));
-            forget();
-            ask!(log, "options", cudaLibraryLoadData(out, at, nil, none, 1, ptr::null_mut(), none, 0));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaLibraryLoadData/options that are right and that are not", |log| {
-            let code = text(PTX);
-            let tell = |log: &mut Log, name: &str, option: cudaJitOption, value: usize| {
-                let (mut library, mut option) = (ptr::null_mut(), option);
-                let mut value: *mut c_void = ptr::without_provenance_mut(value);
-                let (out, at, none) = (&raw mut library, code.as_ptr().cast(), ptr::null_mut());
-                let (option, value) = (&raw mut option, &raw mut value);
-                let code =
-                    ask!(log, name, cudaLibraryLoadData(out, at, option, value, 1, ptr::null_mut(), none, 0));
-                forget();
-                if code == cudaSuccess {
-                    let mut kernel = ptr::null_mut();
-                    // SAFETY: the pointer is to a live variable, and the library is loaded.
-                    let found =
-                        unsafe { cuda_sys::cudaLibraryGetKernel(&raw mut kernel, library, c"add".as_ptr()) };
-                    log.fact(&format!("{name}, kernel"), error_name(found));
-                    forget();
-                    // SAFETY: nothing of it is used any more.
-                    let _ = unsafe { cuda_sys::cudaLibraryUnload(library) };
-                }
-            };
-            tell(log, "32 registers", cudaJitMaxRegisters, 32);
-            tell(log, "level 4", cudaJitOptimizationLevel, 4);
-            tell(log, "level 5", cudaJitOptimizationLevel, 5);
-            tell(log, "no such option", cuda_sys::cudaJitOption(1000), 1);
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaLibraryLoadData/the compiler's information, and code that stays", |log| {
-            let (mut room, code) = (vec![0_u8; 4096], text(PTX));
-            let mut options = [cudaJitLogVerbose, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes];
-            let number = ptr::without_provenance_mut::<c_void>;
-            let mut values = [number(1), room.as_mut_ptr().cast(), number(room.len())];
-            let (mut preserved, mut value) = (cudaLibraryBinaryIsPreserved, number(1));
-            let mut library = ptr::null_mut();
-            ask!(
-                log,
-                cudaLibraryLoadData(
-                    &raw mut library,
-                    code.as_ptr().cast(),
-                    options.as_mut_ptr(),
-                    values.as_mut_ptr(),
-                    3,
-                    &raw mut preserved,
-                    &raw mut value,
-                    1
-                )
-            );
-            log.fact("told at once", room[0] != 0);
-            let kernel = kernel(log, library, c"add")?;
-            log.fact("told with a kernel", room[0] != 0);
-            added(log, "answer", kernel, 1)?;
-            ask!(log, cudaLibraryUnload(library));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaLibraryLoadFromFile/PTX, no such file, null, an option for code in memory", |log| {
-            let path = std::env::temp_dir().join(format!("conformance-{}.ptx", std::process::id()));
-            std::fs::write(&path, PTX).expect("a file can be written");
-            let name = CString::new(path.to_string_lossy().as_bytes()).expect("a path without a zero byte");
-            let (mut library, none) = (ptr::null_mut(), ptr::null_mut());
-            let (out, nil) = (&raw mut library, ptr::null_mut());
-            let (mut preserved, mut value) =
-                (cudaLibraryBinaryIsPreserved, ptr::without_provenance_mut::<c_void>(1));
-            let (option, value) = (&raw mut preserved, &raw mut value);
-            ask!(
-                log,
-                "preserved",
-                cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, option, value, 1)
-            );
-            forget();
-            ask!(log, cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, ptr::null_mut(), none, 0));
-            let _ = std::fs::remove_file(&path);
-            let kernel = kernel(log, library, c"add")?;
-            added(log, "answer", kernel, 2)?;
-            need!(log, cudaLibraryUnload(library));
-            ask!(
-                log,
-                "gone",
-                cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, ptr::null_mut(), none, 0)
-            );
-            forget();
-            ask!(
-                log,
-                "null",
-                cudaLibraryLoadFromFile(out, ptr::null(), nil, none, 0, ptr::null_mut(), none, 0)
-            );
-            Ok(())
-        })
-        .alone();
-    for (name, mode) in [("global", cudaStreamCaptureModeGlobal), ("relaxed", cudaStreamCaptureModeRelaxed)] {
-        cases
-            .add(format!("cudaLibraryLoadData/while a stream captures, {name}"), move |log| {
-                let on = stream(log)?;
-                need!(log, cudaStreamBeginCapture(on, mode));
-                let mut library = ptr::null_mut();
-                let loaded = load_text(PTX, &mut library);
-                log.code("LibraryLoadData", loaded);
+            if code == cudaSuccess {
                 let mut kernel = ptr::null_mut();
-                if loaded == cudaSuccess {
-                    ask!(log, cudaLibraryGetKernel(&raw mut kernel, library, c"nothing".as_ptr()));
-                    ask!(log, cudaLibraryUnload(library));
-                }
-                let mut graph = ptr::null_mut();
-                ask!(log, "end", cudaStreamEndCapture(on, &raw mut graph));
-                Ok(())
-            })
-            .alone();
+                // SAFETY: the pointer is to a live variable, and the library is loaded.
+                let found =
+                    unsafe { cuda_sys::cudaLibraryGetKernel(&raw mut kernel, library, c"add".as_ptr()) };
+                log.fact(&format!("{name}, kernel"), error_name(found));
+                forget();
+                // SAFETY: nothing of it is used any more.
+                let _ = unsafe { cuda_sys::cudaLibraryUnload(library) };
+            }
+        };
+        tell(log, "32 registers", cudaJitMaxRegisters, 32);
+        tell(log, "level 4", cudaJitOptimizationLevel, 4);
+        tell(log, "level 5", cudaJitOptimizationLevel, 5);
+        tell(log, "no such option", cuda_sys::cudaJitOption(1000), 1);
+        Ok(())
+    });
+    cases.alone("cudaLibraryLoadData/the compiler's information, and code that stays", |log| {
+        let (mut room, code) = (vec![0_u8; 4096], text(PTX));
+        let mut options = [cudaJitLogVerbose, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes];
+        let number = ptr::without_provenance_mut::<c_void>;
+        let mut values = [number(1), room.as_mut_ptr().cast(), number(room.len())];
+        let (mut preserved, mut value) = (cudaLibraryBinaryIsPreserved, number(1));
+        let mut library = ptr::null_mut();
+        ask!(
+            log,
+            cudaLibraryLoadData(
+                &raw mut library,
+                code.as_ptr().cast(),
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+                3,
+                &raw mut preserved,
+                &raw mut value,
+                1
+            )
+        );
+        log.fact("told at once", room[0] != 0);
+        let kernel = kernel(log, library, c"add")?;
+        log.fact("told with a kernel", room[0] != 0);
+        added(log, "answer", kernel, 1)?;
+        ask!(log, cudaLibraryUnload(library));
+        Ok(())
+    });
+    cases.alone("cudaLibraryLoadFromFile/PTX, no such file, null, an option for code in memory", |log| {
+        let path = std::env::temp_dir().join(format!("conformance-{}.ptx", std::process::id()));
+        std::fs::write(&path, PTX).expect("a file can be written");
+        let name = CString::new(path.to_string_lossy().as_bytes()).expect("a path without a zero byte");
+        let (mut library, none) = (ptr::null_mut(), ptr::null_mut());
+        let (out, nil) = (&raw mut library, ptr::null_mut());
+        let (mut preserved, mut value) =
+            (cudaLibraryBinaryIsPreserved, ptr::without_provenance_mut::<c_void>(1));
+        let (option, value) = (&raw mut preserved, &raw mut value);
+        ask!(log, "preserved", cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, option, value, 1));
+        forget();
+        ask!(log, cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, ptr::null_mut(), none, 0));
+        let _ = std::fs::remove_file(&path);
+        let kernel = kernel(log, library, c"add")?;
+        added(log, "answer", kernel, 2)?;
+        need!(log, cudaLibraryUnload(library));
+        ask!(
+            log,
+            "gone",
+            cudaLibraryLoadFromFile(out, name.as_ptr(), nil, none, 0, ptr::null_mut(), none, 0)
+        );
+        forget();
+        ask!(log, "null", cudaLibraryLoadFromFile(out, ptr::null(), nil, none, 0, ptr::null_mut(), none, 0));
+        Ok(())
+    });
+    for (name, mode) in [("global", cudaStreamCaptureModeGlobal), ("relaxed", cudaStreamCaptureModeRelaxed)] {
+        cases.alone(format!("cudaLibraryLoadData/while a stream captures, {name}"), move |log| {
+            let on = stream(log)?;
+            need!(log, cudaStreamBeginCapture(on, mode));
+            let mut library = ptr::null_mut();
+            let loaded = load_text(PTX, &mut library);
+            log.code("LibraryLoadData", loaded);
+            let mut kernel = ptr::null_mut();
+            if loaded == cudaSuccess {
+                ask!(log, cudaLibraryGetKernel(&raw mut kernel, library, c"nothing".as_ptr()));
+                ask!(log, cudaLibraryUnload(library));
+            }
+            let mut graph = ptr::null_mut();
+            ask!(log, "end", cudaStreamEndCapture(on, &raw mut graph));
+            Ok(())
+        });
     }
 }
 

@@ -65,9 +65,7 @@ fn kinds(cases: &mut Cases, blocking: bool) {
                     let on = if blocking { ptr::null_mut() } else { stream(log)? };
                     copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, on);
                     settle(log);
-                    let got = d.load(log)?;
-                    log.holds(&got, &source, &old);
-                    Ok(())
+                    d.holds(log, &source, &old)
                 });
             }
         }
@@ -97,9 +95,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
             let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
             copy(log, blocking, d.ptr().cast(), s.ptr().cast(), 0, way, ptr::null_mut());
             settle(log);
-            let got = d.load(log)?;
-            log.holds(&got, &source, &old);
-            Ok(())
+            d.holds(log, &source, &old)
         });
         cases.add(format!("{api}/{which}, no bytes, one past both ends"), move |log| {
             let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
@@ -114,9 +110,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
                 settle(log);
                 let mut want = old.clone();
                 want[offset..offset + 777].copy_from_slice(&source[offset / 2..offset / 2 + 777]);
-                let got = d.load(log)?;
-                log.bytes("all bytes", &got, &want);
-                Ok(())
+                d.compare(log, "all bytes", &want)
             });
         }
         cases.add(format!("{api}/{which}, the first half"), move |log| {
@@ -125,9 +119,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
             copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N / 2, way, ptr::null_mut());
             settle(log);
             let want = [&source[..N / 2], &old[N / 2..]].concat();
-            let got = d.load(log)?;
-            log.bytes("all bytes", &got, &want);
-            Ok(())
+            d.compare(log, "all bytes", &want)
         });
     }
     for bad in [5_u32, 100, u32::MAX] {
@@ -165,9 +157,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
                 ptr::null_mut(),
             );
             settle(log);
-            let got = block.load(log)?;
-            log.bytes("all bytes", &got, &bytes);
-            Ok(())
+            block.compare(log, "all bytes", &bytes)
         });
     }
     for kind in [Kind::Pageable, Kind::Pinned] {
@@ -327,52 +317,44 @@ fn waiting(cases: &mut Cases) {
             if !promised(to, from, blocking) {
                 continue;
             }
-            cases
-                .add(format!("{}/{which}, waits for the held legacy stream", name(blocking)), move |log| {
+            cases.alone(
+                format!("{}/{which}, waits for the held legacy stream", name(blocking)),
+                move |log| {
                     let source = pattern(N, 1);
                     let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
                     let gate = Gate::hold(log, ptr::null_mut())?;
-                    let (waited, ()) = gate.blocks(|| {
+                    gate.waits(log, |log| {
                         copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, ptr::null_mut())
                     });
-                    log.fact("waits", waited);
                     settle(log);
-                    let got = d.load(log)?;
-                    log.bytes("all bytes", &got, &source);
-                    Ok(())
-                })
-                .alone();
+                    d.compare(log, "all bytes", &source)
+                },
+            );
         }
     }
     // A held non-blocking stream does not delay work of the legacy stream.
-    cases
-        .add("cudaMemcpy/device to pinned, does not wait for a held non-blocking stream", |log| {
-            let source = pattern(N, 1);
-            let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
-            let other = stream(log)?;
-            let gate = Gate::hold(log, other)?;
-            let (waited, ()) = gate.blocks(|| {
-                copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
-            });
-            log.fact("waits", waited);
-            settle(log);
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaMemcpy/device to pinned, waits for a held blocking stream", |log| {
-            let source = pattern(N, 1);
-            let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
-            let other = stream_with(log, cuda_sys::cudaStreamDefault)?;
-            let gate = Gate::hold(log, other)?;
-            let (waited, ()) = gate.blocks(|| {
-                copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
-            });
-            log.fact("waits", waited);
-            settle(log);
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaMemcpy/device to pinned, does not wait for a held non-blocking stream", |log| {
+        let source = pattern(N, 1);
+        let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
+        let other = stream(log)?;
+        let gate = Gate::hold(log, other)?;
+        gate.waits(log, |log| {
+            copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+        });
+        settle(log);
+        Ok(())
+    });
+    cases.alone("cudaMemcpy/device to pinned, waits for a held blocking stream", |log| {
+        let source = pattern(N, 1);
+        let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
+        let other = stream_with(log, cuda_sys::cudaStreamDefault)?;
+        let gate = Gate::hold(log, other)?;
+        gate.waits(log, |log| {
+            copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+        });
+        settle(log);
+        Ok(())
+    });
     for (which, handle) in [
         ("the legacy stream by name", Some(cuda_sys::cudaStreamLegacy)),
         ("the stream of the thread", Some(cuda_sys::cudaStreamPerThread)),
@@ -392,18 +374,14 @@ fn waiting(cases: &mut Cases) {
         let device = Block::new(log, Kind::Device, N)?;
         copy(log, false, device.ptr().cast(), mapped.cast(), N, cudaMemcpyDeviceToDevice, ptr::null_mut());
         settle(log);
-        let got = device.load(log)?;
-        log.bytes("all bytes", &got, &source);
-        Ok(())
+        device.compare(log, "all bytes", &source)
     });
     cases.add("cudaMemcpyAsync/device to host where the device holds the destination", |log| {
         let (source, old) = (pattern(N, 1), pattern(N, 2));
         let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Pinned, &source)?);
         copy(log, false, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
         settle(log);
-        let got = d.load(log)?;
-        log.holds(&got, &source, &old);
-        Ok(())
+        d.holds(log, &source, &old)
     });
 }
 
@@ -424,9 +402,7 @@ fn on_stream(
     copy(log, false, d.ptr().cast(), s.ptr().cast(), N, way, on);
     ask!(log, cudaStreamSynchronize(on));
     ask!(log, cudaStreamQuery(on));
-    let got = d.load(log)?;
-    log.holds(&got, &source, &old);
-    Ok(())
+    d.holds(log, &source, &old)
 }
 
 pub(super) fn add(cases: &mut Cases) {

@@ -78,23 +78,18 @@ fn linear(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add("cudaFree/with another device current", |log| {
-            let block = Block::new(log, Kind::Device, 4096)?;
-            need!(log, cudaSetDevice(1));
-            ask!(log, cudaFree(block.ptr()));
-            Ok(())
-        })
-        .two_devices()
-        .alone();
-    cases
-        .add("cudaFree/memory from before a reset", |log| {
-            let block = Block::new(log, Kind::Device, 4096)?;
-            ask!(log, cudaDeviceReset());
-            ask!(log, cudaFree(block.ptr()));
-            Ok(())
-        })
-        .alone();
+    cases.two_devices("cudaFree/with another device current", |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        need!(log, cudaSetDevice(1));
+        ask!(log, cudaFree(block.ptr()));
+        Ok(())
+    });
+    cases.alone("cudaFree/memory from before a reset", |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        ask!(log, cudaDeviceReset());
+        ask!(log, cudaFree(block.ptr()));
+        Ok(())
+    });
     cases.add("cudaFree/from four threads", |log| {
         let mut threads = Vec::new();
         for _ in 0..4 {
@@ -124,9 +119,7 @@ fn asynchronous(cases: &mut Cases) {
         ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cuda_sys::cudaMemcpyDeviceToHost, on));
         ask!(log, cudaFreeAsync(start, on));
         ask!(log, cudaStreamSynchronize(on));
-        let got = back.load(log)?;
-        log.bytes("all bytes", &got, &source);
-        Ok(())
+        back.compare(log, "all bytes", &source)
     });
     cases.add("cudaMallocAsync/answer null", |log| {
         ask!(log, cudaMallocAsync(ptr::null_mut(), 16, ptr::null_mut()));
@@ -161,19 +154,16 @@ fn asynchronous(cases: &mut Cases) {
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
-    cases
-        .add("cudaFreeAsync/does not wait for the held stream", |log| {
-            let on = stream(log)?;
-            let block = Block::new(log, Kind::Pool, 4096)?;
-            let gate = Gate::hold(log, on)?;
-            let (waited, ()) = gate.blocks(|| {
-                ask!(log, cudaFreeAsync(block.ptr(), on));
-            });
-            log.fact("waits", waited);
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaFreeAsync/does not wait for the held stream", |log| {
+        let on = stream(log)?;
+        let block = Block::new(log, Kind::Pool, 4096)?;
+        let gate = Gate::hold(log, on)?;
+        gate.waits(log, |log| {
+            ask!(log, cudaFreeAsync(block.ptr(), on));
+        });
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
 }
 
 fn pitched(cases: &mut Cases) {
@@ -367,18 +357,15 @@ fn arrays(cases: &mut Cases) {
         ask!(log, cudaFreeArray(ptr::null_mut()));
         Ok(())
     });
-    cases
-        .add("cudaFreeArray/waits for the held legacy stream", |log| {
-            let array = super::plane::array(log, 64, 16)?;
-            let gate = Gate::hold(log, ptr::null_mut())?;
-            let (waited, ()) = gate.blocks(|| {
-                ask!(log, cudaFreeArray(array));
-            });
-            log.fact("waits", waited);
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaFreeArray/waits for the held legacy stream", |log| {
+        let array = super::plane::array(log, 64, 16)?;
+        let gate = Gate::hold(log, ptr::null_mut())?;
+        gate.waits(log, |log| {
+            ask!(log, cudaFreeArray(array));
+        });
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
     cases.add("cudaMallocMipmappedArray/levels", |log| {
         let mut chain = ptr::null_mut();
         ask!(

@@ -105,17 +105,14 @@ fn moves(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add(format!("{api}/does not wait for the held stream"), |log| {
-            let block = Block::new(log, Kind::Managed, N)?;
-            let on = stream(log)?;
-            let gate = Gate::hold(log, on)?;
-            let (waited, ()) = gate.blocks(|| prefetch(log, block.ptr(), N, 0, on));
-            log.fact("waits", waited);
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone(format!("{api}/does not wait for the held stream"), |log| {
+        let block = Block::new(log, Kind::Managed, N)?;
+        let on = stream(log)?;
+        let gate = Gate::hold(log, on)?;
+        gate.waits(log, |log| prefetch(log, block.ptr(), N, 0, on));
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
     let api = "cudaMemAdvise";
     cases.add(format!("{api}/every advice, and what is remembered"), |log| {
         let block = Block::new(log, Kind::Managed, N)?;

@@ -46,9 +46,7 @@ fn linear(cases: &mut Cases, blocking: bool) {
                 set(log, blocking, block.at(100), value, 1024);
                 ask!(log, cudaDeviceSynchronize());
                 want[100..1124].fill(value.to_le_bytes()[0]);
-                let got = block.load(log)?;
-                log.bytes("all bytes", &got, &want);
-                Ok(())
+                block.compare(log, "all bytes", &want)
             });
         }
     }
@@ -70,9 +68,7 @@ fn linear(cases: &mut Cases, blocking: bool) {
         let old = pattern(N, 2);
         let block = Block::with(log, Kind::Device, &old)?;
         set(log, blocking, block.ptr(), 1, 0);
-        let got = block.load(log)?;
-        log.bytes("all bytes", &got, &old);
-        Ok(())
+        block.compare(log, "all bytes", &old)
     });
     cases.add(format!("{api}/null"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
@@ -96,18 +92,15 @@ fn linear(cases: &mut Cases, blocking: bool) {
         Ok(())
     });
     for kind in [Kind::Device, Kind::Pinned] {
-        cases
-            .add(format!("{api}/{}, waits for the held legacy stream", kind.name()), move |log| {
-                let block = Block::new(log, kind, N)?;
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                let (waited, ()) = gate.blocks(|| set(log, blocking, block.ptr(), 7, N));
-                log.fact("waits", waited);
-                ask!(log, cudaDeviceSynchronize());
-                let got = block.load(log)?;
-                log.bytes("all bytes", &got, &[7; N]);
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("{api}/{}, waits for the held legacy stream", kind.name()), move |log| {
+            let block = Block::new(log, kind, N)?;
+            let gate = Gate::hold(log, ptr::null_mut())?;
+            gate.waits(log, |log| set(log, blocking, block.ptr(), 7, N));
+            ask!(log, cudaDeviceSynchronize());
+            let got = block.load(log)?;
+            log.bytes("all bytes", &got, &[7; N]);
+            Ok(())
+        });
     }
 }
 
@@ -163,9 +156,7 @@ fn plane(cases: &mut Cases, blocking: bool) {
         for row in 3..9 {
             want[row * 64 + 5..row * 64 + 22].fill(0x42);
         }
-        let got = block.load(log)?;
-        log.bytes("all bytes", &got, &want);
-        Ok(())
+        block.compare(log, "all bytes", &want)
     });
     cases.add(format!("{api}/null"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
@@ -230,9 +221,7 @@ fn volume(cases: &mut Cases, blocking: bool) {
                 want[start..start + 10].fill(0x42);
             }
         }
-        let got = block.load(log)?;
-        log.bytes("all bytes", &got, &want);
-        Ok(())
+        block.compare(log, "all bytes", &want)
     });
     cases.add(format!("{api}/pageable memory"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));

@@ -12,6 +12,8 @@ mod batch;
 mod batch_solid;
 mod between;
 mod capture;
+#[cfg(cudart_13_0)]
+mod code;
 mod device;
 #[cfg(cudart_13_0)]
 mod drawn;
@@ -144,6 +146,7 @@ pub(crate) fn all() -> Cases {
         graph_update::add,
         storage::add,
         array_form::add,
+        code::add,
         drawn::add,
     ] {
         area(&mut cases);

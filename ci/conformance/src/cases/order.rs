@@ -89,32 +89,30 @@ fn streams(cases: &mut Cases) {
         ask!(log, cudaStreamCreate(ptr::null_mut()));
         Ok(())
     });
-    cases
-        .add("cudaStreamGetId/of many streams", |log| {
-            let streams = [
-                ptr::null_mut(),
-                cuda_sys::cudaStreamLegacy,
-                cuda_sys::cudaStreamPerThread,
-                stream(log)?,
-                stream(log)?,
-                stream_with(log, 0)?,
-            ];
-            let mut ids = [0; 6];
-            for (on, id) in streams.iter().zip(&mut ids) {
-                ask!(log, cudaStreamGetId(*on, id));
-            }
-            log.fact("legacy by both names", ids[0] == ids[1]);
-            log.fact("of the thread another", ids[2] != ids[0]);
-            log.fact("rise", ids[3] < ids[4] && ids[4] < ids[5]);
-            let again = ids[5];
-            need!(log, cudaStreamDestroy(streams[5]));
-            let next = stream(log)?;
-            ask!(log, cudaStreamGetId(next, &raw mut ids[5]));
-            log.fact("a number comes back", ids[5] == again);
-            ask!(log, "to null", cudaStreamGetId(next, ptr::null_mut()));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaStreamGetId/of many streams", |log| {
+        let streams = [
+            ptr::null_mut(),
+            cuda_sys::cudaStreamLegacy,
+            cuda_sys::cudaStreamPerThread,
+            stream(log)?,
+            stream(log)?,
+            stream_with(log, 0)?,
+        ];
+        let mut ids = [0; 6];
+        for (on, id) in streams.iter().zip(&mut ids) {
+            ask!(log, cudaStreamGetId(*on, id));
+        }
+        log.fact("legacy by both names", ids[0] == ids[1]);
+        log.fact("of the thread another", ids[2] != ids[0]);
+        log.fact("rise", ids[3] < ids[4] && ids[4] < ids[5]);
+        let again = ids[5];
+        need!(log, cudaStreamDestroy(streams[5]));
+        let next = stream(log)?;
+        ask!(log, cudaStreamGetId(next, &raw mut ids[5]));
+        log.fact("a number comes back", ids[5] == again);
+        ask!(log, "to null", cudaStreamGetId(next, ptr::null_mut()));
+        Ok(())
+    });
     cases.add("cudaStreamDestroy/streams that are always there", |log| {
         ask!(log, "null", cudaStreamDestroy(ptr::null_mut()));
         ask!(log, "legacy", cudaStreamDestroy(cuda_sys::cudaStreamLegacy));
@@ -128,10 +126,9 @@ fn streams(cases: &mut Cases) {
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaLaunchHostFunc(on, Some(adds_one), (&raw mut calls).cast()));
         ask!(log, cudaEventRecord(mark, on));
-        let (waited, ()) = gate.blocks(|| {
+        gate.waits(log, |log| {
             ask!(log, cudaStreamDestroy(on));
         });
-        log.fact("waits", waited);
         ask!(log, cudaEventSynchronize(mark));
         // SAFETY: the host function is over.
         log.fact("calls", unsafe { ptr::read_volatile(&raw const calls) });
@@ -212,18 +209,16 @@ fn streams(cases: &mut Cases) {
         ask!(log, cudaStreamSynchronize(on));
         Ok(())
     });
-    cases
-        .add("cudaStreamWaitEvent/flags, nulls, and an event that was never recorded", |log| {
-            let (on, mark) = (stream(log)?, event(log)?);
-            ask!(log, "never recorded", cudaStreamWaitEvent(on, mark, 0));
-            ask!(log, "external", cudaStreamWaitEvent(on, mark, 1));
-            ask!(log, "flags", cudaStreamWaitEvent(on, mark, 2));
-            ask!(log, "no event", cudaStreamWaitEvent(on, ptr::null_mut(), 0));
-            ask!(log, "no stream", cudaStreamWaitEvent(ptr::null_mut(), mark, 0));
-            ask!(log, cudaStreamSynchronize(on));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaStreamWaitEvent/flags, nulls, and an event that was never recorded", |log| {
+        let (on, mark) = (stream(log)?, event(log)?);
+        ask!(log, "never recorded", cudaStreamWaitEvent(on, mark, 0));
+        ask!(log, "external", cudaStreamWaitEvent(on, mark, 1));
+        ask!(log, "flags", cudaStreamWaitEvent(on, mark, 2));
+        ask!(log, "no event", cudaStreamWaitEvent(on, ptr::null_mut(), 0));
+        ask!(log, "no stream", cudaStreamWaitEvent(ptr::null_mut(), mark, 0));
+        ask!(log, cudaStreamSynchronize(on));
+        Ok(())
+    });
     cases.add("cudaLaunchHostFunc/no function, and calls into the runtime", |log| {
         let (on, mut codes) = (stream(log)?, [77_u32; 5]);
         ask!(log, "none", cudaLaunchHostFunc(on, None, ptr::null_mut()));
@@ -236,50 +231,46 @@ fn streams(cases: &mut Cases) {
         ask!(log, cudaPeekAtLastError());
         Ok(())
     });
-    cases
-        .add("cudaStreamAddCallback/after a kernel that traps, and flags", |log| {
-            let (on, mut seen) = (stream(log)?, [0_u32, 77]);
-            let data = seen.as_mut_ptr().cast();
-            ask!(log, "flags", cudaStreamAddCallback(on, Some(called_back), data, 1));
-            ask!(log, "no function", cudaStreamAddCallback(on, None, data, 0));
-            let gate = Gate::hold(log, on)?;
-            kernel(log, "traps", case_trap, on);
-            ask!(log, cudaStreamAddCallback(on, Some(called_back), data, 0));
-            gate.open();
-            ask!(log, cudaStreamSynchronize(on));
-            // The callback's thread may be later than this one.
-            for _ in 0..2000 {
-                // SAFETY: nobody reads what is half written: a word.
-                if unsafe { ptr::read_volatile(&raw const seen[1]) } != 77 {
-                    break;
-                }
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
+    cases.alone("cudaStreamAddCallback/after a kernel that traps, and flags", |log| {
+        let (on, mut seen) = (stream(log)?, [0_u32, 77]);
+        let data = seen.as_mut_ptr().cast();
+        ask!(log, "flags", cudaStreamAddCallback(on, Some(called_back), data, 1));
+        ask!(log, "no function", cudaStreamAddCallback(on, None, data, 0));
+        let gate = Gate::hold(log, on)?;
+        kernel(log, "traps", case_trap, on);
+        ask!(log, cudaStreamAddCallback(on, Some(called_back), data, 0));
+        gate.open();
+        ask!(log, cudaStreamSynchronize(on));
+        // The callback's thread may be later than this one.
+        for _ in 0..2000 {
             // SAFETY: nobody reads what is half written: a word.
-            let seen = unsafe { ptr::read_volatile(&raw const seen) };
-            log.fact("calls", seen[0]);
-            log.fact("status", error_name(cuda_sys::cudaError(seen[1])));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaStreamDestroy/after a kernel that traps, and other objects", |log| {
-            let (on, other, mark, late) = (stream(log)?, stream(log)?, event(log)?, event(log)?);
-            kernel(log, "traps", case_trap, on);
-            ask!(log, "the stream", cudaStreamSynchronize(on));
-            ask!(log, "another stream", cudaStreamSynchronize(other));
-            ask!(log, cudaEventRecord(mark, other));
-            ask!(log, cudaEventQuery(late));
-            ask!(log, cudaStreamWaitEvent(other, mark, 0));
-            kernel(log, "a kernel", case_empty, other);
-            ask!(log, cudaLaunchHostFunc(other, Some(adds_one), ptr::null_mut()));
-            ask!(log, cudaEventDestroy(mark));
-            ask!(log, cudaStreamDestroy(on));
-            ask!(log, cudaGetLastError());
-            ask!(log, cudaGetLastError());
-            Ok(())
-        })
-        .alone();
+            if unsafe { ptr::read_volatile(&raw const seen[1]) } != 77 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        // SAFETY: nobody reads what is half written: a word.
+        let seen = unsafe { ptr::read_volatile(&raw const seen) };
+        log.fact("calls", seen[0]);
+        log.fact("status", error_name(cuda_sys::cudaError(seen[1])));
+        Ok(())
+    });
+    cases.alone("cudaStreamDestroy/after a kernel that traps, and other objects", |log| {
+        let (on, other, mark, late) = (stream(log)?, stream(log)?, event(log)?, event(log)?);
+        kernel(log, "traps", case_trap, on);
+        ask!(log, "the stream", cudaStreamSynchronize(on));
+        ask!(log, "another stream", cudaStreamSynchronize(other));
+        ask!(log, cudaEventRecord(mark, other));
+        ask!(log, cudaEventQuery(late));
+        ask!(log, cudaStreamWaitEvent(other, mark, 0));
+        kernel(log, "a kernel", case_empty, other);
+        ask!(log, cudaLaunchHostFunc(other, Some(adds_one), ptr::null_mut()));
+        ask!(log, cudaEventDestroy(mark));
+        ask!(log, cudaStreamDestroy(on));
+        ask!(log, cudaGetLastError());
+        ask!(log, cudaGetLastError());
+        Ok(())
+    });
 }
 
 /// An event with flags.
@@ -360,23 +351,21 @@ fn events(cases: &mut Cases) {
         ask!(log, "null", cudaEventCreate(ptr::null_mut()));
         Ok(())
     });
-    cases
-        .add("cudaIpcGetEventHandle/of events with and without its flag, in one process", |log| {
-            let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;
-            let (shared, plain) = (event_with(log, flags)?, event(log)?);
-            let mut made = ptr::null_mut();
-            ask!(log, "with times", cudaEventCreateWithFlags(&raw mut made, cuda_sys::cudaEventInterprocess));
-            let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
-            ask!(log, "plain", cudaIpcGetEventHandle(&raw mut handle, plain));
-            ask!(log, "shared", cudaIpcGetEventHandle(&raw mut handle, shared));
-            ask!(log, "in the same process", cudaIpcOpenEventHandle(&raw mut made, handle));
-            ask!(log, cudaEventRecord(shared, ptr::null_mut()));
-            ask!(log, cudaEventSynchronize(shared));
-            let mut time = 0_f32;
-            ask!(log, cudaEventElapsedTime(&raw mut time, shared, shared));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaIpcGetEventHandle/of events with and without its flag, in one process", |log| {
+        let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;
+        let (shared, plain) = (event_with(log, flags)?, event(log)?);
+        let mut made = ptr::null_mut();
+        ask!(log, "with times", cudaEventCreateWithFlags(&raw mut made, cuda_sys::cudaEventInterprocess));
+        let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
+        ask!(log, "plain", cudaIpcGetEventHandle(&raw mut handle, plain));
+        ask!(log, "shared", cudaIpcGetEventHandle(&raw mut handle, shared));
+        ask!(log, "in the same process", cudaIpcOpenEventHandle(&raw mut made, handle));
+        ask!(log, cudaEventRecord(shared, ptr::null_mut()));
+        ask!(log, cudaEventSynchronize(shared));
+        let mut time = 0_f32;
+        ask!(log, cudaEventElapsedTime(&raw mut time, shared, shared));
+        Ok(())
+    });
 }
 
 fn status_name(status: cudaStreamCaptureStatus) -> &'static str {

@@ -25,19 +25,17 @@ fn planes(cases: &mut Cases, blocking: bool) {
         for (side, to_pitch, from_pitch) in [("destination", OVER, PITCH), ("source", PITCH, OVER)] {
             let (rows, height) = rows(if side == "source" { from } else { to }, HEIGHT);
             let id = format!("{api}/{which}, {side} pitch over the largest{rows}");
-            cases
-                .add(id, move |log| {
-                    let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                    let (d, s, on) = (d.ptr(), s.ptr(), ptr::null_mut());
-                    if blocking {
-                        ask!(log, cudaMemcpy2D(d, to_pitch, s, from_pitch, WIDTH, height, way));
-                    } else {
-                        ask!(log, cudaMemcpy2DAsync(d, to_pitch, s, from_pitch, WIDTH, height, way, on));
-                    }
-                    ask!(log, cudaDeviceSynchronize());
-                    Ok(())
-                })
-                .alone();
+            cases.alone(id, move |log| {
+                let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                let (d, s, on) = (d.ptr(), s.ptr(), ptr::null_mut());
+                if blocking {
+                    ask!(log, cudaMemcpy2D(d, to_pitch, s, from_pitch, WIDTH, height, way));
+                } else {
+                    ask!(log, cudaMemcpy2DAsync(d, to_pitch, s, from_pitch, WIDTH, height, way, on));
+                }
+                ask!(log, cudaDeviceSynchronize());
+                Ok(())
+            });
         }
     }
 }
@@ -67,17 +65,15 @@ fn volumes(cases: &mut Cases, blocking: bool) {
             let side = if what.starts_with("source") { from } else { to };
             let (rows, height) = if what.contains("pitch") { rows(side, HEIGHT) } else { ("", HEIGHT) };
             let depth = if height == 1 { 1 } else { DEPTH };
-            cases
-                .add(format!("{api}/{which}, {what}{rows}"), move |log| {
-                    let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                    let mut parameters = whole(d, s, way);
-                    change(&mut parameters);
-                    (parameters.extent.height, parameters.extent.depth) = (height, depth);
-                    copy(log, blocking, &parameters);
-                    ask!(log, cudaDeviceSynchronize());
-                    Ok(())
-                })
-                .alone();
+            cases.alone(format!("{api}/{which}, {what}{rows}"), move |log| {
+                let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                let mut parameters = whole(d, s, way);
+                change(&mut parameters);
+                (parameters.extent.height, parameters.extent.depth) = (height, depth);
+                copy(log, blocking, &parameters);
+                ask!(log, cudaDeviceSynchronize());
+                Ok(())
+            });
         }
     }
     let changes: [(&str, Change<cudaMemcpy3DParms>); 3] = [
@@ -120,9 +116,7 @@ fn row(log: &mut Log, blocking: bool) -> Outcome {
         cudaMemcpy3DParms { srcArray: array, dstPtr: rows(d), extent, kind: from, ..Default::default() };
     copy(log, blocking, &back);
     ask!(log, cudaDeviceSynchronize());
-    let got = d.load(log)?;
-    log.bytes("all bytes", &got, &source);
-    Ok(())
+    d.compare(log, "all bytes", &source)
 }
 
 /// One number that is no direction, with every pair of sides.
@@ -165,9 +159,7 @@ fn older(cases: &mut Cases) {
         ask!(log, cudaMemcpyToArray(array, 0, 0, s.ptr(), source.len(), way));
         ask!(log, cudaMemcpyFromArray(d.ptr(), array, 0, 0, source.len(), way));
         ask!(log, cudaDeviceSynchronize());
-        let got = d.load(log)?;
-        log.bytes("all bytes", &got, &source);
-        Ok(())
+        d.compare(log, "all bytes", &source)
     });
     for blocking in [true, false] {
         let api = if blocking { "cudaMemcpy2DToArray" } else { "cudaMemcpy2DToArrayAsync" };
@@ -184,9 +176,7 @@ fn older(cases: &mut Cases) {
                 ask!(log, cudaMemcpy2DFromArrayAsync(d.ptr(), WIDTH, array, 0, 0, WIDTH, 1, way, on));
             }
             ask!(log, cudaDeviceSynchronize());
-            let got = d.load(log)?;
-            log.bytes("all bytes", &got, &source);
-            Ok(())
+            d.compare(log, "all bytes", &source)
         });
     }
 }

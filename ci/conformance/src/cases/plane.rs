@@ -76,9 +76,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                     let line = row * PITCH..row * PITCH + width;
                     want[line.clone()].copy_from_slice(&source[line]);
                 }
-                let got = d.load(log)?;
-                log.bytes("all bytes", &got, &want);
-                Ok(())
+                d.compare(log, "all bytes", &want)
             });
         }
         let changes: [(&str, Change<Plane>); 9] = [
@@ -117,25 +115,22 @@ fn pitched(cases: &mut Cases, blocking: bool) {
         if !promised(to, from, blocking) {
             continue;
         }
-        cases
-            .add(format!("{api}/{which}, waits for the held legacy stream"), move |log| {
-                let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                let plane = Plane {
-                    to: d.ptr(),
-                    to_pitch: PITCH,
-                    from: s.ptr(),
-                    from_pitch: PITCH,
-                    width: WIDTH,
-                    height: HEIGHT,
-                    way,
-                };
-                let (waited, ()) = gate.blocks(|| plane.copy(log, blocking));
-                log.fact("waits", waited);
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("{api}/{which}, waits for the held legacy stream"), move |log| {
+            let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+            let gate = Gate::hold(log, ptr::null_mut())?;
+            let plane = Plane {
+                to: d.ptr(),
+                to_pitch: PITCH,
+                from: s.ptr(),
+                from_pitch: PITCH,
+                width: WIDTH,
+                height: HEIGHT,
+                way,
+            };
+            gate.waits(log, |log| plane.copy(log, blocking));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
     }
     cases.add(format!("{api}/device to host, two pitches and a corner"), move |log| {
         let (source, old) = (pattern(N, 1), pattern(N, 2));
@@ -156,9 +151,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             let from = (row + 2) * PITCH + 11;
             want[7 + row * 33..7 + row * 33 + 31].copy_from_slice(&source[from..from + 31]);
         }
-        let got = d.load(log)?;
-        log.bytes("all bytes", &got, &want);
-        Ok(())
+        d.compare(log, "all bytes", &want)
     });
 }
 
@@ -277,25 +270,20 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
                 let from = (row + 4) * PITCH + 13;
                 want[9 + row * PITCH..9 + row * PITCH + 40].copy_from_slice(&source[from..from + 40]);
             }
-            let got = back.load(log)?;
-            log.bytes("all bytes", &got, &want);
-            Ok(())
+            back.compare(log, "all bytes", &want)
         });
         // A copy of an array is one of device memory.
         let (to, from) = if to_array { (Kind::Device, kind) } else { (kind, Kind::Device) };
         if !promised(to, from, blocking) {
             continue;
         }
-        cases
-            .add(format!("{api}/{}, waits for the held legacy stream", kind.name()), move |log| {
-                let (rows, _) = ready(log)?;
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                let (waited, ()) = gate.blocks(|| rows.copy(log, to_array, blocking));
-                log.fact("waits", waited);
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("{api}/{}, waits for the held legacy stream", kind.name()), move |log| {
+            let (rows, _) = ready(log)?;
+            let gate = Gate::hold(log, ptr::null_mut())?;
+            gate.waits(log, |log| rows.copy(log, to_array, blocking));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
     }
     cases.add(format!("{api}/an array of one dimension, there and back"), move |log| {
         let array = array(log, WIDTH, 0)?;
@@ -314,9 +302,7 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
         rows(there, cudaMemcpyHostToDevice).copy(log, true, blocking);
         rows(back, cudaMemcpyDeviceToHost).copy(log, false, blocking);
         ask!(log, cudaDeviceSynchronize());
-        let got = back.load(log)?;
-        log.bytes("all bytes", &got, &source);
-        Ok(())
+        back.compare(log, "all bytes", &source)
     });
 }
 

@@ -106,18 +106,16 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, cudaIpcCloseMemHandle(block.ptr()));
         Ok(())
     });
-    cases
-        .add("cudaIpcOpenMemHandle/twice by another process, closed once, then again", |log| {
-            let block = Block::with(log, Kind::Device, &pattern(SHARED, 1))?;
-            let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
-            need!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
-            let bytes: Vec<String> =
-                handle.reserved.iter().map(|byte| format!("{:02x}", byte.to_ne_bytes()[0])).collect();
-            log.fact("the other process", format_args!("[{}]", beside(OPENER, &bytes.concat())));
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaIpcOpenMemHandle/twice by another process, closed once, then again", |log| {
+        let block = Block::with(log, Kind::Device, &pattern(SHARED, 1))?;
+        let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+        need!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
+        let bytes: Vec<String> =
+            handle.reserved.iter().map(|byte| format!("{:02x}", byte.to_ne_bytes()[0])).collect();
+        log.fact("the other process", format_args!("[{}]", beside(OPENER, &bytes.concat())));
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
     cases.help(OPENER, open_twice);
     cases.add("cudaIpcOpenEventHandle/in the process that made it", |log| {
         let mut event = ptr::null_mut();

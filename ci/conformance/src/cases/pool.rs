@@ -6,6 +6,7 @@ use std::ptr;
 use cuda_sys::{cudaMemAccessDesc, cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps};
 
 use crate::case::{Cases, Change};
+use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -90,22 +91,20 @@ fn making(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add("cudaDeviceSetMemPool/its own, and the default again", |log| {
-            let (mut default, mut got) = (ptr::null_mut(), ptr::null_mut());
-            need!(log, cudaDeviceGetDefaultMemPool(&raw mut default, 0));
-            let own = pool(log)?;
-            ask!(log, cudaDeviceSetMemPool(0, own));
-            ask!(log, cudaDeviceGetMemPool(&raw mut got, 0));
-            log.fact("own", got == own);
-            let block = Block::new(log, Kind::Pool, 4096)?;
-            number(log, "used", own, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-            ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
-            ask!(log, cudaDeviceSetMemPool(0, default));
-            ask!(log, cudaMemPoolDestroy(own));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaDeviceSetMemPool/its own, and the default again", |log| {
+        let (mut default, mut got) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaDeviceGetDefaultMemPool(&raw mut default, 0));
+        let own = pool(log)?;
+        ask!(log, cudaDeviceSetMemPool(0, own));
+        ask!(log, cudaDeviceGetMemPool(&raw mut got, 0));
+        log.fact("own", got == own);
+        let block = Block::new(log, Kind::Pool, 4096)?;
+        number(log, "used", own, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
+        ask!(log, cudaDeviceSetMemPool(0, default));
+        ask!(log, cudaMemPoolDestroy(own));
+        Ok(())
+    });
 }
 
 fn attributes(cases: &mut Cases) {
@@ -182,8 +181,7 @@ fn attributes(cases: &mut Cases) {
         ask!(log, cudaMemcpyAsync(start, source.as_ptr().cast(), 4096, cuda_sys::cudaMemcpyDefault, on));
         ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cuda_sys::cudaMemcpyDefault, on));
         ask!(log, cudaStreamSynchronize(on));
-        let got = back.load(log)?;
-        log.bytes("all bytes", &got, &source);
+        back.compare(log, "all bytes", &source)?;
         number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
         ask!(log, cudaFreeAsync(start, on));
         ask!(log, cudaStreamSynchronize(on));
@@ -207,15 +205,13 @@ fn attributes(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add("cudaMalloc/is not of the default pool", |log| {
-            let mut pool = ptr::null_mut();
-            need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
-            let _block = Block::new(log, Kind::Device, 1 << 20)?;
-            number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaMalloc/is not of the default pool", |log| {
+        let mut pool = ptr::null_mut();
+        need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
+        let _block = Block::new(log, Kind::Device, 1 << 20)?;
+        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        Ok(())
+    });
     cases.add("cudaMemPoolTrimTo/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
         ask!(log, cudaMemPoolTrimTo(ptr::null_mut(), 0));
@@ -359,44 +355,77 @@ fn of_another_device(cases: &mut Cases) {
         ("its own device current", 1, false),
         ("the other device current, to which access was given", 0, true),
     ] {
-        cases
-            .add(format!("cudaMallocAsync/copied with {what}"), move |log| {
-                need!(log, cudaSetDevice(1));
-                let on = stream(log)?;
-                let device = Block::new(log, Kind::Device, 4096)?;
-                let pinned = Block::new(log, Kind::Pinned, 4096)?;
-                let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
-                need!(log, cudaMallocAsync(&raw mut a, 4096, on));
-                need!(log, cudaMallocAsync(&raw mut b, 4096, on));
-                need!(log, cudaMemsetAsync(b, 0, 4096, on));
-                need!(log, cudaStreamSynchronize(on));
-                if access {
-                    let mut pool = ptr::null_mut();
-                    need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 1));
-                    let mut list = [cudaMemAccessDesc::default()];
-                    list[0].location.type_ = cuda_sys::cudaMemLocationTypeDevice;
-                    list[0].flags = cuda_sys::cudaMemAccessFlagsProtReadWrite;
-                    need!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), 1));
-                }
-                need!(log, cudaSetDevice(current));
-                let default = cuda_sys::cudaMemcpyDefault;
-                ask!(log, "within", cudaMemcpyAsync(a, b, 16, default, on));
-                ask!(log, "from device memory", cudaMemcpyAsync(a, device.ptr(), 16, default, on));
-                ask!(log, "from pinned memory", cudaMemcpyAsync(a, pinned.ptr(), 16, default, on));
-                ask!(log, "to pinned memory", cudaMemcpyAsync(pinned.ptr(), a, 16, default, on));
-                ask!(log, "rows", cudaMemcpy2DAsync(a, 64, b, 64, 16, 4, default, on));
-                ask!(log, "blocking", cudaMemcpy(a, pinned.ptr(), 16, default));
-                ask!(log, "peer", cudaMemcpyPeerAsync(a, 1, b, 1, 16, on));
-                ask!(log, "set", cudaMemsetAsync(a, 1, 16, on));
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            })
-            .two_devices()
-            .alone();
+        cases.two_devices(format!("cudaMallocAsync/copied with {what}"), move |log| {
+            need!(log, cudaSetDevice(1));
+            let on = stream(log)?;
+            let device = Block::new(log, Kind::Device, 4096)?;
+            let pinned = Block::new(log, Kind::Pinned, 4096)?;
+            let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaMallocAsync(&raw mut a, 4096, on));
+            need!(log, cudaMallocAsync(&raw mut b, 4096, on));
+            need!(log, cudaMemsetAsync(b, 0, 4096, on));
+            need!(log, cudaStreamSynchronize(on));
+            if access {
+                let mut pool = ptr::null_mut();
+                need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 1));
+                let mut list = [cudaMemAccessDesc::default()];
+                list[0].location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+                list[0].flags = cuda_sys::cudaMemAccessFlagsProtReadWrite;
+                need!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), 1));
+            }
+            need!(log, cudaSetDevice(current));
+            let default = cuda_sys::cudaMemcpyDefault;
+            ask!(log, "within", cudaMemcpyAsync(a, b, 16, default, on));
+            ask!(log, "from device memory", cudaMemcpyAsync(a, device.ptr(), 16, default, on));
+            ask!(log, "from pinned memory", cudaMemcpyAsync(a, pinned.ptr(), 16, default, on));
+            ask!(log, "to pinned memory", cudaMemcpyAsync(pinned.ptr(), a, 16, default, on));
+            ask!(log, "rows", cudaMemcpy2DAsync(a, 64, b, 64, 16, 4, default, on));
+            ask!(log, "blocking", cudaMemcpy(a, pinned.ptr(), 16, default));
+            ask!(log, "peer", cudaMemcpyPeerAsync(a, 1, b, 1, 16, on));
+            ask!(log, "set", cudaMemsetAsync(a, 1, 16, on));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
     }
 }
 
+/// Calls with memory whose free is pending on a stream.
+fn freed_in_the_queue(cases: &mut Cases) {
+    cases
+        .add("cudaFreeAsync/what uses memory that is to be freed", |log| {
+            let (on, other, mut at) =
+                (stream(log)?, Block::new(log, Kind::Device, 4096)?, ptr::null_mut::<c_void>());
+            need!(log, cudaMallocAsync(&raw mut at, 4096, on));
+            need!(log, cudaStreamSynchronize(on));
+            let gate = Gate::hold(log, on)?;
+            need!(log, cudaFreeAsync(at, on));
+            let default = cuda_sys::cudaMemcpyDefault;
+            ask!(log, "set", cudaMemsetAsync(at, 0, 16, on));
+            ask!(log, "rows set", cudaMemset2DAsync(at, 64, 0, 16, 2, on));
+            ask!(log, "to it", cudaMemcpyAsync(at, other.ptr(), 16, default, on));
+            ask!(log, "from it", cudaMemcpyAsync(other.ptr(), at, 16, default, on));
+            ask!(log, "rows of it", cudaMemcpy2DAsync(other.ptr(), 64, at, 64, 16, 2, default, on));
+            ask!(log, "between devices", cudaMemcpyPeerAsync(other.ptr(), 0, at, 0, 16, on));
+            ask!(log, "blocking", cudaMemcpy(other.ptr(), at, 16, default));
+            ask!(log, "freed again", cudaFreeAsync(at, on));
+            let (mut graph, mut node) = (ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaGraphCreate(&raw mut graph, 0));
+            ask!(
+                log,
+                "in a node",
+                cudaGraphAddMemcpyNode1D(&raw mut node, graph, ptr::null(), 0, other.ptr(), at, 16, default)
+            );
+            ask!(log, "freed by a node", cudaGraphAddMemFreeNode(&raw mut node, graph, ptr::null(), 0, at));
+            gate.open();
+            ask!(log, cudaStreamSynchronize(on));
+            ask!(log, "then", cudaMemsetAsync(at, 0, 16, on));
+            Ok(())
+        })
+        .alone();
+}
+
 pub(super) fn add(cases: &mut Cases) {
+    freed_in_the_queue(cases);
     making(cases);
     attributes(cases);
     access(cases);

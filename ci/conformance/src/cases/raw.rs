@@ -18,28 +18,24 @@ unsafe extern "C" {
 }
 
 fn configurations(cases: &mut Cases) {
-    cases
-        .add("cudaDeviceSetSharedMemConfig/there and back, none such, null", |log| {
-            let mut config = cuda_sys::cudaSharedMemConfig(77);
-            ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
-            log.fact("at first", config.0);
-            ask!(log, cudaDeviceSetSharedMemConfig(cuda_sys::cudaSharedMemBankSizeEightByte));
-            ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
-            log.fact("then", config.0);
-            ask!(log, "none such", cudaDeviceSetSharedMemConfig(cuda_sys::cudaSharedMemConfig(u32::MAX)));
-            ask!(log, "null", cudaDeviceGetSharedMemConfig(ptr::null_mut()));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaFuncSetCacheConfig/one, none such, no kernel", |log| {
-            let kernel = case_empty as *const c_void;
-            ask!(log, cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCachePreferShared));
-            ask!(log, "none such", cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCache(u32::MAX)));
-            ask!(log, "null", cudaFuncSetCacheConfig(ptr::null(), cuda_sys::cudaFuncCachePreferShared));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaDeviceSetSharedMemConfig/there and back, none such, null", |log| {
+        let mut config = cuda_sys::cudaSharedMemConfig(77);
+        ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
+        log.fact("at first", config.0);
+        ask!(log, cudaDeviceSetSharedMemConfig(cuda_sys::cudaSharedMemBankSizeEightByte));
+        ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
+        log.fact("then", config.0);
+        ask!(log, "none such", cudaDeviceSetSharedMemConfig(cuda_sys::cudaSharedMemConfig(u32::MAX)));
+        ask!(log, "null", cudaDeviceGetSharedMemConfig(ptr::null_mut()));
+        Ok(())
+    });
+    cases.alone("cudaFuncSetCacheConfig/one, none such, no kernel", |log| {
+        let kernel = case_empty as *const c_void;
+        ask!(log, cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCachePreferShared));
+        ask!(log, "none such", cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCache(u32::MAX)));
+        ask!(log, "null", cudaFuncSetCacheConfig(ptr::null(), cuda_sys::cudaFuncCachePreferShared));
+        Ok(())
+    });
 }
 
 fn others(cases: &mut Cases) {
@@ -119,17 +115,15 @@ fn memory(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add("cudaMemRangeGetAttributes/each answer null", |log| {
-            let block = Block::new(log, Kind::Managed, N)?;
-            let (mut data, mut sizes) = ([ptr::null_mut::<c_void>(); 2], [4, 4]);
-            let mut which =
-                [cuda_sys::cudaMemRangeAttributeReadMostly, cuda_sys::cudaMemRangeAttributePreferredLocation];
-            let (data, sizes, which) = (data.as_mut_ptr(), sizes.as_mut_ptr(), which.as_mut_ptr());
-            ask!(log, cudaMemRangeGetAttributes(data, sizes, which, 2, block.ptr(), N));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaMemRangeGetAttributes/each answer null", |log| {
+        let block = Block::new(log, Kind::Managed, N)?;
+        let (mut data, mut sizes) = ([ptr::null_mut::<c_void>(); 2], [4, 4]);
+        let mut which =
+            [cuda_sys::cudaMemRangeAttributeReadMostly, cuda_sys::cudaMemRangeAttributePreferredLocation];
+        let (data, sizes, which) = (data.as_mut_ptr(), sizes.as_mut_ptr(), which.as_mut_ptr());
+        ask!(log, cudaMemRangeGetAttributes(data, sizes, which, 2, block.ptr(), N));
+        Ok(())
+    });
     cases.add("cudaStreamAttachMemAsync/pageable memory", |log| {
         let (on, block) = (stream(log)?, Block::new(log, Kind::Pageable, N)?);
         ask!(log, cudaStreamAttachMemAsync(on, block.ptr(), 0, cuda_sys::cudaMemAttachGlobal));
@@ -161,23 +155,21 @@ fn memory(cases: &mut Cases) {
         log.fact("differ, the first being freed", handle.reserved != other.reserved);
         Ok(())
     });
-    cases
-        .add("cudaDeviceReset/flags and a stream", |log| {
-            ask!(log, cudaSetDeviceFlags(cuda_sys::cudaDeviceScheduleYield));
-            let mut flags = 77;
-            ask!(log, cudaGetDeviceFlags(&raw mut flags));
-            log.fact("flags", flags);
-            stream(log)?;
-            ask!(log, cudaDeviceReset());
-            ask!(log, cudaGetDeviceFlags(&raw mut flags));
-            log.fact("flags", flags);
-            stream(log)?;
-            ask!(log, "with a stream", cudaGetDeviceFlags(&raw mut flags));
-            log.fact("flags", flags);
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaDeviceReset/flags and a stream", |log| {
+        ask!(log, cudaSetDeviceFlags(cuda_sys::cudaDeviceScheduleYield));
+        let mut flags = 77;
+        ask!(log, cudaGetDeviceFlags(&raw mut flags));
+        log.fact("flags", flags);
+        stream(log)?;
+        ask!(log, cudaDeviceReset());
+        ask!(log, cudaGetDeviceFlags(&raw mut flags));
+        log.fact("flags", flags);
+        stream(log)?;
+        ask!(log, "with a stream", cudaGetDeviceFlags(&raw mut flags));
+        log.fact("flags", flags);
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
     cases.add("cudaSetDevice/as many as there are", |log| {
         let mut count = 0;
         need!(log, cudaGetDeviceCount(&raw mut count));
@@ -203,35 +195,29 @@ unsafe extern "C" fn look(on: cudaStream_t, status: cudaError_t, data: *mut c_vo
 }
 
 fn streams(cases: &mut Cases) {
-    cases
-        .add("cudaStreamAddCallback/after a copy, with its stream and data", |log| {
-            let (on, from) = (stream(log)?, Block::with(log, Kind::Device, &pattern(N, 1))?);
-            let given = Given { on, block: Block::new(log, Kind::Pinned, N)? };
-            let (to, way) = (given.block.ptr(), cuda_sys::cudaMemcpyDeviceToHost);
-            SEEN.store(0, Ordering::SeqCst);
-            ask!(log, cudaMemcpyAsync(to, from.ptr(), N, way, on));
-            let data = (&raw const given).cast_mut().cast();
-            ask!(log, cudaStreamAddCallback(on, Some(look), data, 0));
-            ask!(log, cudaStreamSynchronize(on));
-            log.fact("seen", SEEN.load(Ordering::SeqCst));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaStreamGetFlags/answer null", |log| {
-            let on = stream(log)?;
-            ask!(log, cudaStreamGetFlags(on, ptr::null_mut()));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaStreamAddCallback/after a copy, with its stream and data", |log| {
+        let (on, from) = (stream(log)?, Block::with(log, Kind::Device, &pattern(N, 1))?);
+        let given = Given { on, block: Block::new(log, Kind::Pinned, N)? };
+        let (to, way) = (given.block.ptr(), cuda_sys::cudaMemcpyDeviceToHost);
+        SEEN.store(0, Ordering::SeqCst);
+        ask!(log, cudaMemcpyAsync(to, from.ptr(), N, way, on));
+        let data = (&raw const given).cast_mut().cast();
+        ask!(log, cudaStreamAddCallback(on, Some(look), data, 0));
+        ask!(log, cudaStreamSynchronize(on));
+        log.fact("seen", SEEN.load(Ordering::SeqCst));
+        Ok(())
+    });
+    cases.alone("cudaStreamGetFlags/answer null", |log| {
+        let on = stream(log)?;
+        ask!(log, cudaStreamGetFlags(on, ptr::null_mut()));
+        Ok(())
+    });
     for (what, mode) in [("no such mode", 99), ("all bits", u32::MAX)] {
-        cases
-            .add(format!("cudaThreadExchangeStreamCaptureMode/{what}"), move |log| {
-                let mut mode = cudaStreamCaptureMode(mode);
-                ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("cudaThreadExchangeStreamCaptureMode/{what}"), move |log| {
+            let mut mode = cudaStreamCaptureMode(mode);
+            ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
+            Ok(())
+        });
     }
 }
 

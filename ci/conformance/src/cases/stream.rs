@@ -86,41 +86,33 @@ fn making(cases: &mut Cases) {
         log.fact("all differ", one != two && two != three && one != three);
         Ok(())
     });
-    cases
-        .add("cudaStreamGetDevice/another device current", |log| {
-            let on = stream(log)?;
-            need!(log, cudaSetDevice(1));
-            describe(log, on)?;
-            describe(log, ptr::null_mut())
-        })
-        .two_devices()
-        .alone();
-    cases
-        .add("cudaStreamDestroy/with work pending", |log| {
-            let on = stream(log)?;
-            let gate = Gate::hold(log, on)?;
-            let (waited, ()) = gate.blocks(|| {
-                ask!(log, cudaStreamDestroy(on));
-            });
-            log.fact("waits", waited);
-            ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+    cases.two_devices("cudaStreamGetDevice/another device current", |log| {
+        let on = stream(log)?;
+        need!(log, cudaSetDevice(1));
+        describe(log, on)?;
+        describe(log, ptr::null_mut())
+    });
+    cases.alone("cudaStreamDestroy/with work pending", |log| {
+        let on = stream(log)?;
+        let gate = Gate::hold(log, on)?;
+        gate.waits(log, |log| {
+            ask!(log, cudaStreamDestroy(on));
+        });
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
 }
 
 fn waiting(cases: &mut Cases) {
-    cases
-        .add("cudaStreamQuery/busy, then idle", |log| {
-            let on = stream(log)?;
-            let gate = Gate::hold(log, on)?;
-            ask!(log, "busy", cudaStreamQuery(on));
-            gate.open();
-            ask!(log, cudaStreamSynchronize(on));
-            ask!(log, "idle", cudaStreamQuery(on));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaStreamQuery/busy, then idle", |log| {
+        let on = stream(log)?;
+        let gate = Gate::hold(log, on)?;
+        ask!(log, "busy", cudaStreamQuery(on));
+        gate.open();
+        ask!(log, cudaStreamSynchronize(on));
+        ask!(log, "idle", cudaStreamQuery(on));
+        Ok(())
+    });
     for (what, held, asked) in [
         ("itself", Some(1), None),
         ("the legacy stream, which is asked for a blocking one", Some(0), Some(ptr::null_mut())),
@@ -132,70 +124,60 @@ fn waiting(cases: &mut Cases) {
         ),
         ("a blocking stream, where the legacy one is held", None, None),
     ] {
-        cases
-            .add(format!("cudaStreamSynchronize/{what}"), move |log| {
-                let held = match held {
-                    Some(flags) => stream_with(log, flags)?,
-                    None => ptr::null_mut(),
-                };
-                let asked = match asked {
-                    Some(handle) => handle,
-                    None if held.is_null() => stream_with(log, 0)?,
-                    None => held,
-                };
-                let mark = event(log)?;
-                let gate = Gate::hold(log, held)?;
-                // The queried stream must have work.
-                ask!(log, cudaEventRecord(mark, asked));
-                let (waited, ()) = gate.blocks(|| {
-                    ask!(log, cudaStreamSynchronize(asked));
-                });
-                log.fact("waits", waited);
-                Ok(())
-            })
-            .alone();
-    }
-    cases
-        .add("cudaDeviceSynchronize/waits for a non-blocking stream", |log| {
-            let on = stream(log)?;
-            let gate = Gate::hold(log, on)?;
-            let (waited, ()) = gate.blocks(|| {
-                ask!(log, cudaDeviceSynchronize());
+        cases.alone(format!("cudaStreamSynchronize/{what}"), move |log| {
+            let held = match held {
+                Some(flags) => stream_with(log, flags)?,
+                None => ptr::null_mut(),
+            };
+            let asked = match asked {
+                Some(handle) => handle,
+                None if held.is_null() => stream_with(log, 0)?,
+                None => held,
+            };
+            let mark = event(log)?;
+            let gate = Gate::hold(log, held)?;
+            // The queried stream must have work.
+            ask!(log, cudaEventRecord(mark, asked));
+            gate.waits(log, |log| {
+                ask!(log, cudaStreamSynchronize(asked));
             });
-            log.fact("waits", waited);
             Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaStreamWaitEvent/orders two streams", |log| {
-            let (a, b) = (stream(log)?, stream(log)?);
-            let mark = event(log)?;
-            let gate = Gate::hold(log, a)?;
-            ask!(log, cudaEventRecord(mark, a));
-            ask!(log, cudaStreamWaitEvent(b, mark, 0));
-            ask!(log, "held", cudaStreamQuery(b));
-            gate.open();
-            ask!(log, cudaStreamSynchronize(b));
-            ask!(log, "let go", cudaStreamQuery(a));
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaStreamWaitEvent/is of the record that came before it", |log| {
-            let (a, b, c) = (stream(log)?, stream(log)?, stream(log)?);
-            let mark = event(log)?;
-            ask!(log, cudaEventRecord(mark, c));
-            ask!(log, cudaStreamSynchronize(c));
-            ask!(log, cudaStreamWaitEvent(b, mark, 0));
-            let gate = Gate::hold(log, a)?;
-            ask!(log, cudaEventRecord(mark, a));
-            ask!(log, cudaStreamSynchronize(b));
-            ask!(log, "the event", cudaEventQuery(mark));
-            gate.open();
+        });
+    }
+    cases.alone("cudaDeviceSynchronize/waits for a non-blocking stream", |log| {
+        let on = stream(log)?;
+        let gate = Gate::hold(log, on)?;
+        gate.waits(log, |log| {
             ask!(log, cudaDeviceSynchronize());
-            Ok(())
-        })
-        .alone();
+        });
+        Ok(())
+    });
+    cases.alone("cudaStreamWaitEvent/orders two streams", |log| {
+        let (a, b) = (stream(log)?, stream(log)?);
+        let mark = event(log)?;
+        let gate = Gate::hold(log, a)?;
+        ask!(log, cudaEventRecord(mark, a));
+        ask!(log, cudaStreamWaitEvent(b, mark, 0));
+        ask!(log, "held", cudaStreamQuery(b));
+        gate.open();
+        ask!(log, cudaStreamSynchronize(b));
+        ask!(log, "let go", cudaStreamQuery(a));
+        Ok(())
+    });
+    cases.alone("cudaStreamWaitEvent/is of the record that came before it", |log| {
+        let (a, b, c) = (stream(log)?, stream(log)?, stream(log)?);
+        let mark = event(log)?;
+        ask!(log, cudaEventRecord(mark, c));
+        ask!(log, cudaStreamSynchronize(c));
+        ask!(log, cudaStreamWaitEvent(b, mark, 0));
+        let gate = Gate::hold(log, a)?;
+        ask!(log, cudaEventRecord(mark, a));
+        ask!(log, cudaStreamSynchronize(b));
+        ask!(log, "the event", cudaEventQuery(mark));
+        gate.open();
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
     cases.add("cudaStreamWaitEvent/never recorded", |log| {
         let on = stream(log)?;
         let mark = event(log)?;
@@ -231,17 +213,15 @@ unsafe extern "C" fn ask_in_callback(data: *mut c_void) {
 }
 
 fn host_functions(cases: &mut Cases) {
-    cases
-        .add("cudaLaunchHostFunc/runs once, in order", |log| {
-            let on = stream(log)?;
-            CALLS.store(0, Ordering::SeqCst);
-            ask!(log, cudaLaunchHostFunc(on, Some(count), ptr::null_mut()));
-            ask!(log, cudaStreamAddCallback(on, Some(count_callback), ptr::without_provenance_mut(16), 0));
-            ask!(log, cudaStreamSynchronize(on));
-            log.fact("count", CALLS.load(Ordering::SeqCst));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaLaunchHostFunc/runs once, in order", |log| {
+        let on = stream(log)?;
+        CALLS.store(0, Ordering::SeqCst);
+        ask!(log, cudaLaunchHostFunc(on, Some(count), ptr::null_mut()));
+        ask!(log, cudaStreamAddCallback(on, Some(count_callback), ptr::without_provenance_mut(16), 0));
+        ask!(log, cudaStreamSynchronize(on));
+        log.fact("count", CALLS.load(Ordering::SeqCst));
+        Ok(())
+    });
     cases.add("cudaLaunchHostFunc/no function", |log| {
         let on = stream(log)?;
         ask!(log, cudaLaunchHostFunc(on, None, ptr::null_mut()));
@@ -253,16 +233,14 @@ fn host_functions(cases: &mut Cases) {
         ask!(log, "flags 10", cudaStreamAddCallback(on, Some(count_callback), ptr::null_mut(), 10));
         Ok(())
     });
-    cases
-        .add("cudaLaunchHostFunc/that asks the runtime", |log| {
-            let on = stream(log)?;
-            let mut code = 7_u32;
-            ask!(log, cudaLaunchHostFunc(on, Some(ask_in_callback), (&raw mut code).cast()));
-            ask!(log, cudaStreamSynchronize(on));
-            log.fact("inside", crate::log::error_name(cuda_sys::cudaError(code)));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaLaunchHostFunc/that asks the runtime", |log| {
+        let on = stream(log)?;
+        let mut code = 7_u32;
+        ask!(log, cudaLaunchHostFunc(on, Some(ask_in_callback), (&raw mut code).cast()));
+        ask!(log, cudaStreamSynchronize(on));
+        log.fact("inside", crate::log::error_name(cuda_sys::cudaError(code)));
+        Ok(())
+    });
 }
 
 fn attributes(cases: &mut Cases) {

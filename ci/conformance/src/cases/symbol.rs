@@ -146,9 +146,7 @@ pub(super) fn add(cases: &mut Cases) {
                     copy(log, true, blocking, symbol.handle(), s.ptr(), source.len(), 0, there);
                     copy(log, false, blocking, symbol.handle(), d.ptr(), source.len(), 0, back);
                     ask!(log, cudaDeviceSynchronize());
-                    let got = d.load(log)?;
-                    log.bytes("all bytes", &got, &source);
-                    Ok(())
+                    d.compare(log, "all bytes", &source)
                 });
             }
         }
@@ -165,9 +163,7 @@ pub(super) fn add(cases: &mut Cases) {
             let back = Block::new(log, Kind::Pinned, source.len())?;
             need!(log, cudaMemcpy(address, source.as_ptr().cast(), source.len(), cudaMemcpyDefault));
             copy(log, false, true, symbol.handle(), back.ptr(), source.len(), 0, cudaMemcpyDeviceToHost);
-            let got = back.load(log)?;
-            log.bytes("all bytes", &got, &source);
-            Ok(())
+            back.compare(log, "all bytes", &source)
         });
     }
     cases.add("cudaMemcpyToSymbol/a part at an offset", |log| {
@@ -176,9 +172,7 @@ pub(super) fn add(cases: &mut Cases) {
         let back = Block::new(log, Kind::Pinned, 20)?;
         copy(log, true, true, Symbol::List.handle(), s.ptr(), 20, 20, cudaMemcpyHostToDevice);
         copy(log, false, true, Symbol::List.handle(), back.ptr(), 20, 20, cudaMemcpyDeviceToHost);
-        let got = back.load(log)?;
-        log.bytes("all bytes", &got, &source);
-        Ok(())
+        back.compare(log, "all bytes", &source)
     });
     for (which, handle) in [
         ("the legacy stream", Some(ptr::null_mut())),
@@ -195,70 +189,50 @@ pub(super) fn add(cases: &mut Cases) {
             ask!(log, cudaMemcpyToSymbolAsync(list, s.ptr(), 20, 20, cudaMemcpyHostToDevice, on));
             ask!(log, cudaMemcpyFromSymbolAsync(back.ptr(), list, 20, 20, cudaMemcpyDeviceToHost, on));
             ask!(log, cudaStreamSynchronize(on));
-            let got = back.load(log)?;
-            log.bytes("all bytes", &got, &source);
-            Ok(())
+            back.compare(log, "all bytes", &source)
         });
     }
     for symbol in [Symbol::List, Symbol::Constant] {
         let id = format!("cudaMemcpyFromSymbolAsync/{}, captured and launched", symbol.name());
-        cases
-            .add(id, move |log| {
-                let (source, on) = (pattern(64, 3), stream(log)?);
-                let (s, back) =
-                    (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Pinned, 64)?);
-                let (list, up, down) = (symbol.handle(), cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
-                need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
-                ask!(log, cudaMemcpyToSymbolAsync(list, s.ptr(), 64, 0, up, on));
-                ask!(log, cudaMemcpyFromSymbolAsync(back.ptr(), list, 64, 0, down, on));
-                let graph = super::capture::end(log, "end", on);
-                let mut run = ptr::null_mut();
-                ask!(log, cudaGraphInstantiateWithFlags(&raw mut run, graph, 0));
-                ask!(log, cudaGraphLaunch(run, on));
-                ask!(log, cudaStreamSynchronize(on));
-                let got = back.load(log)?;
-                log.bytes("all bytes", &got, &source);
-                Ok(())
-            })
-            .alone();
-    }
-    cases
-        .add("cudaMemcpyFromSymbolAsync/on a stream of its own", |log| {
-            let on = stream(log)?;
-            let back = Block::new(log, Kind::Pinned, 4)?;
-            ask!(
-                log,
-                cudaMemcpyFromSymbolAsync(
-                    back.ptr(),
-                    Symbol::Number.handle(),
-                    4,
-                    0,
-                    cudaMemcpyDeviceToHost,
-                    on
-                )
-            );
+        cases.alone(id, move |log| {
+            let (source, on) = (pattern(64, 3), stream(log)?);
+            let (s, back) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Pinned, 64)?);
+            let (list, up, down) = (symbol.handle(), cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
+            need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
+            ask!(log, cudaMemcpyToSymbolAsync(list, s.ptr(), 64, 0, up, on));
+            ask!(log, cudaMemcpyFromSymbolAsync(back.ptr(), list, 64, 0, down, on));
+            let graph = super::capture::end(log, "end", on);
+            let mut run = ptr::null_mut();
+            ask!(log, cudaGraphInstantiateWithFlags(&raw mut run, graph, 0));
+            ask!(log, cudaGraphLaunch(run, on));
             ask!(log, cudaStreamSynchronize(on));
-            let got = back.load(log)?;
-            log.bytes("the number", &got, &5_i32.to_le_bytes());
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("symbols/what the source says is what a kernel reads", |log| {
-            let out = Block::new(log, Kind::Managed, 16)?;
-            let mut to = out.ptr();
-            let mut arguments = [(&raw mut to).cast::<c_void>()];
-            let one = cuda_sys::dim3 { x: 1, y: 1, z: 1 };
-            let kernel = case_read_symbols as *const c_void;
-            ask!(log, cudaLaunchKernel(kernel, one, one, arguments.as_mut_ptr(), 0, ptr::null_mut()));
-            ask!(log, cudaDeviceSynchronize());
-            let got = out.load(log)?;
-            let numbers: Vec<_> =
-                got.chunks(4).map(|four| i32::from_le_bytes(four.try_into().unwrap())).collect();
-            log.fact("numbers", format_args!("{numbers:?}"));
-            Ok(())
-        })
-        .alone();
+            back.compare(log, "all bytes", &source)
+        });
+    }
+    cases.alone("cudaMemcpyFromSymbolAsync/on a stream of its own", |log| {
+        let on = stream(log)?;
+        let back = Block::new(log, Kind::Pinned, 4)?;
+        ask!(
+            log,
+            cudaMemcpyFromSymbolAsync(back.ptr(), Symbol::Number.handle(), 4, 0, cudaMemcpyDeviceToHost, on)
+        );
+        ask!(log, cudaStreamSynchronize(on));
+        back.compare(log, "the number", &5_i32.to_le_bytes())
+    });
+    cases.alone("symbols/what the source says is what a kernel reads", |log| {
+        let out = Block::new(log, Kind::Managed, 16)?;
+        let mut to = out.ptr();
+        let mut arguments = [(&raw mut to).cast::<c_void>()];
+        let one = cuda_sys::dim3 { x: 1, y: 1, z: 1 };
+        let kernel = case_read_symbols as *const c_void;
+        ask!(log, cudaLaunchKernel(kernel, one, one, arguments.as_mut_ptr(), 0, ptr::null_mut()));
+        ask!(log, cudaDeviceSynchronize());
+        let got = out.load(log)?;
+        let numbers: Vec<_> =
+            got.chunks(4).map(|four| i32::from_le_bytes(four.try_into().unwrap())).collect();
+        log.fact("numbers", format_args!("{numbers:?}"));
+        Ok(())
+    });
     cases.add("cudaGetSymbolAddress/symbol null", |log| {
         let mut address = ptr::null_mut();
         ask!(log, cudaGetSymbolAddress(&raw mut address, ptr::null()));

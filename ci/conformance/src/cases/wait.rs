@@ -63,94 +63,80 @@ fn copies(cases: &mut Cases) {
             if known {
                 continue;
             }
-            cases
-                .add(format!("{api}/{what}, waits for the held legacy stream"), move |log| {
-                    let source = pattern(N, 1);
-                    let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
-                    let gate = Gate::hold(log, ptr::null_mut())?;
-                    let (waited, ()) = gate.blocks(|| copy(log, d, s, way));
-                    log.fact("waits", waited);
-                    ask!(log, cudaDeviceSynchronize());
-                    let got = d.load(log)?;
-                    log.bytes("all bytes", &got, &source);
-                    Ok(())
-                })
-                .alone();
+            cases.alone(format!("{api}/{what}, waits for the held legacy stream"), move |log| {
+                let source = pattern(N, 1);
+                let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
+                let gate = Gate::hold(log, ptr::null_mut())?;
+                gate.waits(log, |log| copy(log, d, s, way));
+                ask!(log, cudaDeviceSynchronize());
+                d.compare(log, "all bytes", &source)
+            });
         }
         if api.ends_with("Async") {
             continue;
         }
         // The driver decides whether it waits. CUDA promises that the source is not needed afterwards.
-        cases
-            .add(format!("{api}/pageable to device, the source changed after the call"), move |log| {
-                let source = pattern(N, 1);
-                let (d, s) = (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Pageable, &source)?);
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                let (_, ()) = gate.blocks(|| copy(log, d, s, cudaMemcpyHostToDevice));
-                s.store(log, &[0; N])?;
-                ask!(log, cudaDeviceSynchronize());
-                let got = d.load(log)?;
-                log.bytes("all bytes", &got, &source);
-                Ok(())
-            })
-            .alone();
+        cases.alone(format!("{api}/pageable to device, the source changed after the call"), move |log| {
+            let source = pattern(N, 1);
+            let (d, s) = (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Pageable, &source)?);
+            let gate = Gate::hold(log, ptr::null_mut())?;
+            let (_, ()) = gate.blocks(|| copy(log, d, s, cudaMemcpyHostToDevice));
+            s.store(log, &[0; N])?;
+            ask!(log, cudaDeviceSynchronize());
+            d.compare(log, "all bytes", &source)
+        });
     }
 }
 
 pub(super) fn add(cases: &mut Cases) {
     copies(cases);
-    cases
-        .add("cudaFree/waits for the held legacy stream", |log| {
-            let block = Block::new(log, Kind::Device, N)?;
-            let gate = Gate::hold(log, ptr::null_mut())?;
-            let (waited, ()) = gate.blocks(|| {
-                ask!(log, cudaFree(block.ptr()));
-            });
-            log.fact("waits", waited);
-            ask!(log, cudaStreamQuery(ptr::null_mut()));
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaFree/waits for the held legacy stream", |log| {
+        let block = Block::new(log, Kind::Device, N)?;
+        let gate = Gate::hold(log, ptr::null_mut())?;
+        gate.waits(log, |log| {
+            ask!(log, cudaFree(block.ptr()));
+        });
+        ask!(log, cudaStreamQuery(ptr::null_mut()));
+        Ok(())
+    });
     #[cfg(cudart_13_0)]
     batch(cases);
 }
 
 #[cfg(cudart_13_0)]
 fn batch(cases: &mut Cases) {
-    cases
-        .add("cudaMemcpyBatchAsync/after its stream, which waits for another", |log| {
-            let (a, b) = (crate::memory::stream(log)?, crate::memory::stream(log)?);
-            let mark = crate::memory::event(log)?;
-            let (from, to) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
-            // The first launch loads the kernel, which may wait for all streams, and for a held one among
-            // them.
-            super::kernel::fill(log, from.ptr(), 5, N, a)?;
-            let gate = Gate::hold(log, a)?;
-            super::kernel::fill(log, from.ptr(), 6, N, a)?;
-            need!(log, cudaEventRecord(mark, a));
-            need!(log, cudaStreamWaitEvent(b, mark, 0));
-            let mut attributes = cuda_sys::cudaMemcpyAttributes::default();
-            attributes.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderStream;
-            let (mut d, mut s, mut size, mut first) = (to.ptr(), from.ptr().cast_const(), N, 0);
-            ask!(
-                log,
-                cudaMemcpyBatchAsync(
-                    &raw mut d,
-                    &raw mut s,
-                    &raw mut size,
-                    1,
-                    &raw mut attributes,
-                    &raw mut first,
-                    1,
-                    b
-                )
-            );
-            ask!(log, "held", cudaStreamQuery(b));
-            gate.open();
-            ask!(log, cudaStreamSynchronize(b));
-            let got = to.load(log)?;
-            log.bytes("all bytes", &got, &[6; N]);
-            Ok(())
-        })
-        .alone();
+    cases.alone("cudaMemcpyBatchAsync/after its stream, which waits for another", |log| {
+        let (a, b) = (crate::memory::stream(log)?, crate::memory::stream(log)?);
+        let mark = crate::memory::event(log)?;
+        let (from, to) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+        // The first launch loads the kernel, which may wait for all streams, and for a held one among
+        // them.
+        super::kernel::fill(log, from.ptr(), 5, N, a)?;
+        let gate = Gate::hold(log, a)?;
+        super::kernel::fill(log, from.ptr(), 6, N, a)?;
+        need!(log, cudaEventRecord(mark, a));
+        need!(log, cudaStreamWaitEvent(b, mark, 0));
+        let mut attributes = cuda_sys::cudaMemcpyAttributes::default();
+        attributes.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderStream;
+        let (mut d, mut s, mut size, mut first) = (to.ptr(), from.ptr().cast_const(), N, 0);
+        ask!(
+            log,
+            cudaMemcpyBatchAsync(
+                &raw mut d,
+                &raw mut s,
+                &raw mut size,
+                1,
+                &raw mut attributes,
+                &raw mut first,
+                1,
+                b
+            )
+        );
+        ask!(log, "held", cudaStreamQuery(b));
+        gate.open();
+        ask!(log, cudaStreamSynchronize(b));
+        let got = to.load(log)?;
+        log.bytes("all bytes", &got, &[6; N]);
+        Ok(())
+    });
 }

@@ -17,9 +17,7 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (machine, current) = call.context()?;
         let null = core::ptr::null_mut();
-        // Memory is unknown from the call that frees it on, even if the stream is not there yet.
-        let live = machine.allocations.at(address(memory)).filter(|it| !machine.allocations.is_leaving(it.start));
-        let (type_, device, on_device, on_host) = match live {
+        let (type_, device, on_device, on_host) = match machine.allocations.usable(address(memory)) {
             None | Some(Allocation { kind: Kind::Array, .. }) => (cudaMemoryTypeUnregistered, NO_DEVICE, null, memory.cast_mut()),
             Some(it) => {
                 let device = c_int::try_from(it.device).unwrap_or(NO_DEVICE);
@@ -37,7 +35,7 @@ api! {
             }
         };
         let found = cudaPointerAttributes {
-            type_, device, devicePointer: on_device, hostPointer: on_host, reserved: [0; 8],
+            type_, device, devicePointer: on_device, hostPointer: on_host, ..Default::default()
         };
         put(Some(out), found)
     }

@@ -9,7 +9,7 @@ use crate::error::Answer;
 use crate::fidelity::{self, Limit};
 use crate::graph::NodeOp;
 use crate::machine;
-use crate::stream::{Record, Work, nudge, submit, synchronize};
+use crate::stream::{Record, Work, query, submit, synchronize};
 use crate::sys::*;
 
 /// The interval between two looks at an event that another process may complete.
@@ -80,20 +80,10 @@ api! {
         let (mut machine, _) = call.context()?;
         machine.event_waitable(event.addr())?;
         let event = machine.events.get(event)?;
-        let elsewhere = event.awaited().is_some();
-        let last = event.id;
-        let id = last.filter(|id| machine.queue.pending(*id));
-        match id {
-            None if elsewhere => Err(cudaErrorNotReady),
-            None => {
-                machine.queue.host_waited(last.as_slice());
-                Ok(())
-            }
-            Some(id) => {
-                nudge(&mut machine, &[id]);
-                Err(cudaErrorNotReady)
-            }
-        }
+        let (elsewhere, last) = (event.awaited().is_some(), event.id);
+        query(&mut machine, last.as_slice())?;
+        // A record of another process has no name here.
+        if elsewhere { Err(cudaErrorNotReady) } else { Ok(()) }
     }
 
     /// Waits for the moment that an event marks.
@@ -117,25 +107,16 @@ api! {
         if machine.events.get(start)?.device != machine.events.get(end)?.device {
             return Err(cudaErrorInvalidResourceHandle);
         }
-        let mut moments = [None; 2];
-        let (mut ids, mut pending) = (Vec::new(), Vec::new());
-        for (moment, event) in moments.iter_mut().zip([start, end]) {
+        let mut ids = Vec::new();
+        for event in [start, end] {
             machine.event_timeable(event.addr())?;
             let event = machine.events.get(event)?;
             let timed = event.flags & cudaEventDisableTiming == 0;
-            let id = event.id.filter(|_| timed).ok_or(cudaErrorInvalidResourceHandle)?;
-            if machine.queue.pending(id) {
-                pending.push(id);
-            }
-            ids.push(id);
-            *moment = event.at;
+            ids.push(event.id.filter(|_| timed).ok_or(cudaErrorInvalidResourceHandle)?);
         }
-        if !pending.is_empty() {
-            nudge(&mut machine, &pending);
-            return Err(cudaErrorNotReady);
-        }
-        let [Some(start), Some(end)] = moments else { return Err(cudaErrorInvalidResourceHandle) };
-        machine.queue.host_waited(&ids);
+        query(&mut machine, &ids)?;
+        let moment = |event| machine.events.get(event)?.at.ok_or(cudaErrorInvalidResourceHandle);
+        let (start, end) = (moment(start)?, moment(end)?);
         let forth = end.saturating_duration_since(start).as_secs_f32();
         let back = start.saturating_duration_since(end).as_secs_f32();
         out.write((forth - back) * 1000.0);

@@ -13,10 +13,9 @@ api! {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
         let memory = *machine.graphs.memory.of(device);
-        let GraphMemory { reserved, reserved_high, .. } = memory;
-        let (used, used_high) = memory.used();
+        let GraphMemory { reserved, reserved_high, used_high, .. } = memory;
         let found = match attribute {
-            it if it == cudaGraphMemAttrUsedMemCurrent => used,
+            it if it == cudaGraphMemAttrUsedMemCurrent => reserved,
             it if it == cudaGraphMemAttrUsedMemHigh => used_high,
             it if it == cudaGraphMemAttrReservedMemCurrent => reserved,
             it if it == cudaGraphMemAttrReservedMemHigh => reserved_high,
@@ -40,7 +39,7 @@ api! {
         }
         let memory = machine.graphs.memory.of(device);
         match attribute {
-            it if it == cudaGraphMemAttrUsedMemHigh => memory.used_high = memory.used,
+            it if it == cudaGraphMemAttrUsedMemHigh => memory.used_high = memory.reserved,
             it if it == cudaGraphMemAttrReservedMemHigh => memory.reserved_high = memory.reserved,
             _ => return Err(cudaErrorInvalidValue),
         }

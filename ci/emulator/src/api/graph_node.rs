@@ -100,7 +100,7 @@ pub(super) fn general(
         it if it == cudaGraphNodeTypeMemcpy => {
             // SAFETY: the type says which member of the union the program has set.
             let copy = unsafe { &of.memcpy };
-            if copy.flags != 0 || copy.reserved != [0; 3] {
+            if copy.flags != 0 || copy.reserved != 0 || !copy.ctx.is_null() {
                 return Err(cudaErrorInvalidValue);
             }
             params::shaped(call, machine, &raw const copy.copyParams)
@@ -437,7 +437,7 @@ api! {
             if bytes == 0 || lists || props.allocType != cudaMemAllocationTypePinned {
                 return Err(cudaErrorInvalidValue);
             }
-            let device = ordinal(machine, props.location.id).map_err(|_| cudaErrorInvalidValue)?;
+            let device = ordinal(machine, props.location.id()).map_err(|_| cudaErrorInvalidValue)?;
             let memory = machine.allocations.allocate(device, bytes, Kind::Pool, call.name)?;
             given.dptr = pointer(memory);
             Ok(NodeOp::Alloc(memory, bytes))
@@ -453,7 +453,7 @@ api! {
         found.bytesize = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
         found.poolProps.allocType = cudaMemAllocationTypePinned;
         found.poolProps.location.type_ = cudaMemLocationTypeDevice;
-        found.poolProps.location.id = c_int::try_from(device).map_err(|_| cudaErrorInvalidValue)?;
+        found.poolProps.location.__bindgen_anon_1.id = c_int::try_from(device).map_err(|_| cudaErrorInvalidValue)?;
         put(out, found)
     }
 

@@ -46,8 +46,10 @@ api! {
 
     /// The memory of a resource.
     allowed fn cudaGraphicsResourceGetMappedPointer(
-        call, _out: Out<'_, *mut c_void>, _size: Out<'_, usize>, _resource: cudaGraphicsResource_t,
+        call, out: Out<'_, *mut c_void>, size: Out<'_, usize>, _resource: cudaGraphicsResource_t,
     ) {
+        out.map(|out| out.write(core::ptr::null_mut()));
+        size.map(|size| size.write(0));
         one(call)
     }
 
@@ -55,6 +57,11 @@ api! {
     allowed fn cudaGraphicsSubResourceGetMappedArray(
         call, _out: Out<'_, cudaArray_t>, _resource: cudaGraphicsResource_t, _index: c_uint, _level: c_uint,
     ) {
+        one(call)
+    }
+
+    /// What another interface has to know to wait for a device.
+    allowed fn cudaDeviceGetNvSciSyncAttributes(call, _list: *mut c_void, _device: c_int, _flags: c_int) {
         one(call)
     }
 

@@ -11,6 +11,9 @@ use crate::memory::{Advice, Found, HOST, Kind, Location, NOWHERE};
 use crate::stream::{Work, submit};
 use crate::sys::*;
 
+/// Bytes from one sample of a range to the next if the program leaves that open.
+const SAMPLING: usize = 4096;
+
 /// Finds that a range is managed memory.
 pub(super) fn managed(machine: &Guard, memory: *const c_void, size: usize) -> Answer<(u64, u64)> {
     let (start, size) = (address(memory), wide(size));
@@ -217,6 +220,32 @@ api! {
             // SAFETY: the program promises that each of the three lists has `count` elements.
             let attribute = unsafe { attributes.wrapping_add(at).read() };
             answer(&machine, range, attribute, (data, size))?;
+        }
+        Ok(())
+    }
+
+    /// Where most pages of each part of a range are, by samples: where they were last prefetched to, or on the
+    /// host, where all bytes are here.
+    allowed fn cudaMemGetLocationInfo(
+        call, memory: *const c_void, size: usize, summary: usize, sampling: usize, out: *mut cudaMemLocation,
+    ) {
+        let (machine, _) = call.context()?;
+        let (start, size) = managed(&machine, memory, size)?;
+        let part = wide(summary);
+        if out.is_null() || part == 0 || part > size || sampling > summary {
+            return Err(cudaErrorInvalidValue);
+        }
+        let step = if sampling == 0 { SAMPLING } else { sampling };
+        for at in 0..size.div_ceil(part) {
+            let (first, bytes) = (start + at * part, part.min(size - at * part));
+            let most = machine.allocations.advices.most(first, bytes, step, |advice| match advice.prefetched {
+                NOWHERE => HOST,
+                place => place,
+            });
+            let place = most.unwrap_or(HOST);
+            let out = out.wrapping_add(usize::try_from(at).unwrap_or(0)).cast::<[c_int; 2]>();
+            // SAFETY: the program promises room for as many locations, each a type and a number.
+            unsafe { out.write_unaligned([kind_of(place), place.max(0)]) };
         }
         Ok(())
     }

@@ -34,11 +34,11 @@ fn place(
     }
     let (id, device) = match location.type_ {
         it if it == cudaMemLocationTypeDevice => {
-            (location.id, ordinal(machine, location.id).map_err(|_| cudaErrorInvalidValue)?)
+            (location.id(), ordinal(machine, location.id()).map_err(|_| cudaErrorInvalidValue)?)
         }
         it if it == cudaMemLocationTypeHost => (0, 0),
         // There is one node.
-        it if it == cudaMemLocationTypeHostNuma && location.id == 0 => (0, 0),
+        it if it == cudaMemLocationTypeHostNuma && location.id() == 0 => (0, 0),
         it if it == cudaMemLocationTypeNone && managed => (0, 0),
         _ => return Err(cudaErrorInvalidValue),
     };
@@ -157,7 +157,7 @@ api! {
         let mut machine = call.machine()?;
         let wanted = read(wanted)?;
         let (place, device) = place(&machine, wanted.location, wanted.allocType)?;
-        if wanted.reserved != [0; 54] {
+        if wanted.reserved != [0; 53] || wanted.reserved1 != 0 {
             return Err(cudaErrorInvalidValue);
         }
         let handles = wanted.handleTypes.0;
@@ -252,7 +252,7 @@ api! {
             if it.location.type_ != cudaMemLocationTypeDevice {
                 return Err(cudaErrorInvalidValue);
             }
-            let device = ordinal(&machine, it.location.id)?;
+            let device = ordinal(&machine, it.location.id())?;
             let flags = it.flags;
             if flags == cudaMemAccessFlagsProtRead {
                 return Err(cudaErrorNotSupported);
@@ -289,7 +289,7 @@ api! {
         if location.type_ != cudaMemLocationTypeDevice {
             return Err(cudaErrorInvalidValue);
         }
-        let device = ordinal(&machine, location.id).map_err(|_| cudaErrorInvalidValue)?;
+        let device = ordinal(&machine, location.id()).map_err(|_| cudaErrorInvalidValue)?;
         put(Some(out), named(&mut machine, pool)?.access(device))
     }
 }

@@ -67,7 +67,7 @@ use crate::finding::{Finding, Subject};
 use crate::graph::capture::{self as captures, Rule};
 use crate::leaks;
 use crate::machine::{self, Guard, Machine};
-use crate::stream::StreamId;
+use crate::stream::{StreamId, local};
 use crate::sys::*;
 use crate::thread;
 
@@ -153,6 +153,9 @@ fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> 
         calls::note(name);
         if leaks::gone() {
             return Err(cudaErrorCudartUnloading);
+        }
+        if !outer {
+            local::look(name);
         }
         if captures::any() {
             captures::permits(rule)?;

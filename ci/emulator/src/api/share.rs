@@ -26,9 +26,9 @@ fn signed(bytes: [u8; 64]) -> [c_char; 64] {
     bytes.map(|byte| c_char::from_ne_bytes(byte.to_ne_bytes()))
 }
 
-/// The handle of memory or an event of another process.
-fn foreign(bytes: &[u8; 64]) -> Answer<IpcHandle> {
-    let ipc_handle = IpcHandle::from_bytes(bytes).ok_or(cudaErrorInvalidValue)?;
+/// The handle of memory or an event of another process, or the error for what is none.
+fn foreign(bytes: &[u8; 64], otherwise: cudaError_t) -> Answer<IpcHandle> {
+    let ipc_handle = IpcHandle::from_bytes(bytes).ok_or(otherwise)?;
     // A process may not open its own memory.
     if ipc_handle.is_ours() { Err(cudaErrorDeviceUninitialized) } else { Ok(ipc_handle) }
 }
@@ -57,7 +57,7 @@ api! {
         if flags != cudaIpcMemLazyEnablePeerAccess {
             return Err(cudaErrorInvalidValue);
         }
-        let ipc_handle = foreign(&unsigned(&handle.reserved))?;
+        let ipc_handle = foreign(&unsigned(&handle.reserved), cudaErrorInvalidValue)?;
         let start = machine.allocations.open_once_more(&ipc_handle, call.name)?;
         let device = ipc_handle.device().ok_or(cudaErrorInvalidValue)?;
         if device != current
@@ -90,7 +90,7 @@ api! {
     allowed fn cudaIpcOpenEventHandle(call, out: Out<'_, cudaEvent_t>, handle: cudaIpcEventHandle_t) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, device) = call.context()?;
-        let ipc_handle = foreign(&unsigned(&handle.reserved))?;
+        let ipc_handle = foreign(&unsigned(&handle.reserved), cudaErrorMapBufferObjectFailed)?;
         out.write(machine.events.open(&ipc_handle, device)?);
         Ok(())
     }

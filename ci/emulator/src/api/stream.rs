@@ -7,7 +7,7 @@ use super::graph::destroy;
 use super::{Call, Out, api, follows_null, put};
 use crate::error::Answer;
 use crate::graph::NodeOp;
-use crate::stream::{StreamId, Work, nudge, submit, synchronize};
+use crate::stream::{StreamId, Work, query, submit, synchronize};
 use crate::sys::*;
 
 /// The priorities of streams, from the least to the greatest.
@@ -75,13 +75,7 @@ api! {
         let (mut machine, _, key) = call.stream(stream)?;
         machine.waitable(key)?;
         let ids = pending(&machine, key);
-        if ids.iter().any(|id| machine.queue.pending(*id)) {
-            nudge(&mut machine, &ids);
-            return Err(cudaErrorNotReady);
-        }
-        nudge(&mut machine, &[]);
-        machine.queue.host_waited(&ids);
-        Ok(())
+        query(&mut machine, &ids)
     }
 
     /// Has a stream wait for the moment that an event marks now.

@@ -16,6 +16,7 @@
 
 use super::Call;
 use crate::error::Answer;
+use crate::fidelity::{self, Limit};
 use crate::finding::{Finding, Subject};
 use crate::host_line::HostLine;
 use crate::machine::Guard;
@@ -305,6 +306,7 @@ pub(crate) fn transfer(
     }
     let mode = if machine.is_captured(stream) { Mode::Captured } else { mode };
     let Planned { mut copy, waits } = plan(call, &machine.allocations, request, mode)?;
+    let to_pageable = matches!(copy.to.memory, Memory::Pageable(_));
     if mode != Mode::Captured {
         reachable(machine, [&copy.to, &copy.from])?;
     }
@@ -318,5 +320,11 @@ pub(crate) fn transfer(
         Some((to, from)) => submit_everywhere(machine, stream, &[device, to, from], call.name, work)?,
         None => submit(machine, stream, call.name, work, &[])?,
     };
-    if waits { synchronize(machine, device, &[id]) } else { Ok(()) }
+    if waits {
+        return synchronize(machine, device, &[id]);
+    }
+    if to_pageable && machine.queue.pending(id) {
+        fidelity::note(Limit::Pageable);
+    }
+    Ok(())
 }

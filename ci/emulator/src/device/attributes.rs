@@ -66,8 +66,16 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrHostMemoryPoolsSupported => 1,
         it if it == cudaDevAttrGPUDirectRDMASupported => 1,
         it if it == cudaDevAttrGPUDirectRDMAFlushWritesOptions => 1,
+        // An H100 orders writes of the network for itself only, an H200 for all devices. Of others it is not
+        // known, and the lesser promise holds.
         it if it == cudaDevAttrGPUDirectRDMAWritesOrdering => {
-            i32::try_from(cudaGPUDirectRDMAWritesOrderingAllDevices.0).unwrap_or(0)
+            let all = profile.word == "h200";
+            let order = if all {
+                cudaGPUDirectRDMAWritesOrderingAllDevices
+            } else {
+                cudaGPUDirectRDMAWritesOrderingOwner
+            };
+            i32::try_from(order.0).unwrap_or(0)
         }
         // No device has these numbers.
         it if it == cudaDevAttrGpuPciDeviceId || it == cudaDevAttrGpuPciSubsystemId => 0x10de,

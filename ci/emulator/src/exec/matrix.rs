@@ -18,7 +18,8 @@ use super::file::{FULL, LANES, Slots, Word, lanes, low};
 use super::launch::Context;
 use super::memory::Verb;
 use super::number::Number;
-use super::program::{Access, FragmentLayout, Matrix, Multiply, NONE, Order, Tile, Until};
+use super::program::{Access, Matrix, NONE, Until};
+use super::tile::{FragmentLayout, Multiply, Order, Tile};
 use super::warp::{Flow, Group, Table, Warp};
 use crate::fidelity::{self, Limit};
 

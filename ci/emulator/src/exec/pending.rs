@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use super::file::LANES;
-use super::program::{AsyncCopy, BulkCopy, Until, Warpgroup};
+use super::program::{AsyncCopy, BulkCopy, Until};
 use super::tensor::{RANK, TensorMap};
+use super::tile::Warpgroup;
 
 /// A requested copy.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 
 use super::fault::{CodeLine, Mistake};
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
-use super::number::Number;
+use super::geometry::{Boundary, Geometry, Read};
 use super::runtime::RuntimeFunction;
+use super::tile::{Multiply, Order, Tile, Warpgroup};
 use crate::ptx::{Space, Type};
 
 /// A slot that is not used.
@@ -351,86 +352,6 @@ impl Access {
     }
 }
 
-/// The dimensions of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Geometry {
-    /// One row.
-    Line,
-    /// Rows.
-    Plane,
-    /// Layers of rows, with values between them.
-    Solid,
-    /// Rows that stand for themselves.
-    Lines,
-    /// Layers of rows that stand for themselves.
-    Planes,
-    /// The six faces of a cube, read by direction.
-    Cube,
-    /// Layers of cubes.
-    Cubes,
-}
-
-impl Geometry {
-    /// Whether the first coordinate is the number of a layer.
-    #[must_use]
-    pub fn is_layered(self) -> bool {
-        matches!(self, Self::Lines | Self::Planes | Self::Cubes)
-    }
-
-    /// Whether it is read by direction.
-    #[must_use]
-    pub fn is_cube(self) -> bool {
-        matches!(self, Self::Cube | Self::Cubes)
-    }
-
-    /// How many coordinates there are besides.
-    #[must_use]
-    pub fn dimensions(self) -> usize {
-        match self {
-            Self::Line | Self::Lines => 1,
-            Self::Plane | Self::Planes => 2,
-            Self::Solid | Self::Cube | Self::Cubes => 3,
-        }
-    }
-}
-
-/// How a read of a texture selects a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LevelBy {
-    /// It reads the first.
-    Nothing,
-    /// By number.
-    Number,
-    /// By derivatives of the coordinates.
-    Derivatives,
-}
-
-/// A read of a texture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Read {
-    /// The dimensions.
-    pub geometry: Geometry,
-    /// Whether the coordinate is the number of an element.
-    pub by_number: bool,
-    /// Whether the registers are to hold floating-point numbers.
-    pub floats: bool,
-    /// How the level is selected.
-    pub level: LevelBy,
-    /// The channel of a gather: of the four neighbours one number each.
-    pub gathers: Option<u8>,
-}
-
-/// The effect of a surface access outside of its image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Boundary {
-    /// Ends the kernel.
-    Trap,
-    /// Takes the nearest element.
-    Clamp,
-    /// Reads zeros and writes nothing.
-    Zero,
-}
-
 /// A read or a write of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SurfaceAccess {
@@ -577,81 +498,6 @@ pub enum Matrix {
     CloseProducts,
     /// `wgmma.wait_group`: until so many groups are left.
     WaitForProducts(u32),
-}
-
-/// A product of a matrix of 64 rows, a quarter of them for each warp, and one in shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Warpgroup {
-    /// The columns of the product.
-    pub n: usize,
-    /// The elements of the factors.
-    pub numbers: [Number; 2],
-    /// The elements of the product.
-    pub sum: Number,
-    /// The registers of the first factor; 0 if it is in shared memory.
-    pub left: usize,
-    /// Which elements of the factors lie beside each other: those of a row of the first factor and of a
-    /// column of the second, or not.
-    pub orders: [Order; 2],
-    /// Whether the factors are negated.
-    pub negates: [bool; 2],
-    /// Whether the predicate is negated.
-    pub negated: bool,
-    /// Whether integers stop at the largest and the smallest.
-    pub saturates: bool,
-}
-
-/// Which elements lie beside each other in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Those of a row.
-    Rows,
-    /// Those of a column.
-    Columns,
-}
-
-/// A matrix in registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
-    /// Its rows.
-    pub rows: usize,
-    /// Its columns.
-    pub columns: usize,
-    /// Its elements.
-    pub number: Number,
-    /// Registers of each lane.
-    pub registers: usize,
-    /// The layout of the elements.
-    pub layout: FragmentLayout,
-}
-
-/// Which lane has which elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FragmentLayout {
-    /// The first factor of `mma`.
-    Left,
-    /// The second factor.
-    Right,
-    /// Sums.
-    Sums,
-    /// A fragment of `wmma`, whose layout is unspecified. Here it is lane after lane in the order of rows,
-    /// and from the start again if lanes have more elements than the matrix.
-    Fragment,
-}
-
-/// A product of two matrices, added to a third one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Multiply {
-    /// The first factor.
-    pub a: Tile,
-    /// The second factor.
-    pub b: Tile,
-    /// The matrix that is added.
-    pub c: Tile,
-    /// The result, of the same rows and columns.
-    pub d: Tile,
-    /// Whether integers stop at the largest and the smallest.
-    pub saturates: bool,
 }
 
 /// The new value that an atomic operation makes of the old value and two operands.

@@ -14,8 +14,9 @@ use super::launch::Context;
 use super::memory::{BYTES, Verb};
 use super::number::Number;
 use super::pending::{Matrices, Product};
-use super::program::{Access, FragmentLayout, NONE, Order, Tile, Until, Warpgroup};
+use super::program::{Access, NONE, Until};
 use super::tensor::{PIECE, swizzled};
+use super::tile::{FragmentLayout, Order, Tile, Warpgroup};
 use super::warp::Warp;
 use crate::ptx::Space;
 

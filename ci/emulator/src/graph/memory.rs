@@ -8,31 +8,28 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The granularity of reservations.
 const PIECE: u64 = 32 << 20;
 
-/// The counts of one device, in bytes.
+/// The counts of one device, in bytes. What is reserved counts as used until it is trimmed, as on an H200:
+/// graphs keep the memory for their next launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GraphMemory {
-    pub(crate) used: u64,
-    pub(crate) used_high: u64,
+    /// What launches have allocated and nothing has freed since.
+    live: u64,
     pub(crate) reserved: u64,
     pub(crate) reserved_high: u64,
+    pub(crate) used_high: u64,
 }
 
 impl GraphMemory {
     fn take(&mut self, bytes: u64) {
-        self.used = self.used.saturating_add(bytes);
-        self.used_high = self.used_high.max(self.used);
-        self.reserved = self.reserved.max(whole(self.used));
+        self.live = self.live.saturating_add(bytes);
+        self.reserved = self.reserved.max(whole(self.live));
         self.reserved_high = self.reserved_high.max(self.reserved);
-    }
-
-    /// Bytes in use now and at most so far, which are counted in whole pieces.
-    pub(crate) fn used(&self) -> (u64, u64) {
-        (whole(self.used), whole(self.used_high))
+        self.used_high = self.used_high.max(self.reserved);
     }
 
     /// Releases memory that is reserved and not used.
     pub(crate) fn trim(&mut self) {
-        self.reserved = whole(self.used);
+        self.reserved = whole(self.live);
     }
 }
 
@@ -87,7 +84,7 @@ impl GraphMemories {
         if let Some((device, bytes)) = self.live.remove(&address) {
             self.idle.insert(address);
             let memory = self.of(device);
-            memory.used = memory.used.saturating_sub(bytes);
+            memory.live = memory.live.saturating_sub(bytes);
         }
     }
 }
@@ -103,16 +100,16 @@ mod tests {
         memories.take(0x1000, 1, 100);
         memories.take(0x2000, 1, PIECE);
         let it = *memories.of(1);
-        assert_eq!((it.used, it.used(), it.reserved), (PIECE + 100, (2 * PIECE, 2 * PIECE), 2 * PIECE));
+        assert_eq!((it.live, it.used_high, it.reserved), (PIECE + 100, 2 * PIECE, 2 * PIECE));
         assert!(memories.is_in_use(0x2000));
         memories.free(0x2000);
         memories.free(0x2000);
         assert!(memories.was_in_use(0x2000) && !memories.was_in_use(0x3000));
         assert!(memories.is_in_use(0x1000) && !memories.is_in_use(0x2000));
         let it = memories.of(1);
-        assert_eq!((it.used, it.used_high, it.reserved), (100, PIECE + 100, 2 * PIECE));
+        assert_eq!((it.live, it.used_high, it.reserved), (100, 2 * PIECE, 2 * PIECE));
         it.trim();
         assert_eq!((it.reserved, it.reserved_high), (PIECE, 2 * PIECE));
-        assert_eq!(memories.of(0).used, 0);
+        assert_eq!(memories.of(0).live, 0);
     }
 }

@@ -62,6 +62,22 @@ impl Advices {
         all.all(|next| next == first).then_some(first)
     }
 
+    /// The value of most samples of a range, one every `step` bytes.
+    pub(crate) fn most<T: Ord>(
+        &self,
+        address: u64,
+        size: u64,
+        step: usize,
+        get: impl Fn(&Advice) -> T,
+    ) -> Option<T> {
+        let mut counts = BTreeMap::<T, u64>::new();
+        for at in (address..address.saturating_add(size)).step_by(step.max(1)) {
+            let advice = self.pages.get(&(at / PAGE));
+            *counts.entry(advice.map_or_else(|| get(&Advice::default()), &get)).or_default() += 1;
+        }
+        counts.into_iter().max_by_key(|entry| entry.1).map(|entry| entry.0)
+    }
+
     /// Forgets a range.
     pub(super) fn forget(&mut self, address: u64, size: u64) {
         for page in pages(address, size) {
@@ -81,6 +97,8 @@ mod tests {
         assert_eq!(advices.common(0x10000, 8192, |advice| advice.preferred), Some(1));
         assert_eq!(advices.common(0x10000, 8193, |advice| advice.preferred), None);
         assert_eq!(advices.common(0x20000, 100, |advice| advice.preferred), Some(NOWHERE));
+        assert_eq!(advices.most(0x10000, 16384 + 1, 4096, |advice| advice.preferred), Some(NOWHERE));
+        assert_eq!(advices.most(0x10000, 12288, 4096, |advice| advice.preferred), Some(1));
         advices.forget(0x10000, 4096);
         assert_eq!(advices.common(0x10000, 8192, |advice| advice.preferred), None);
     }

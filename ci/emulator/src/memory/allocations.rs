@@ -370,9 +370,15 @@ impl Allocations {
         self.live.get(&address).filter(|it| kinds.contains(&it.kind))
     }
 
+    /// The live allocation around an address, unless a stream will free it: the program may not use it from
+    /// the call on that frees it, even if the stream is not there yet.
+    pub(crate) fn usable(&self, address: u64) -> Option<&Allocation> {
+        self.at(address).filter(|it| !self.leaving.contains(&it.start))
+    }
+
     /// The memory at `size` bytes from an address.
     pub(crate) fn find(&self, address: u64, size: u64) -> Found<'_> {
-        match self.at(address) {
+        match self.usable(address) {
             None => Found::Unknown,
             Some(it) if size <= it.end() - address => Found::Inside(it),
             Some(it) => Found::Beyond(it),
@@ -387,11 +393,6 @@ impl Allocations {
     /// Notes that a stream will free memory. Returns false if a free is pending already.
     pub(crate) fn leaves(&mut self, start: u64) -> bool {
         self.leaving.insert(start)
-    }
-
-    /// Whether a stream will free the memory that starts here.
-    pub(crate) fn is_leaving(&self, start: u64) -> bool {
-        self.leaving.contains(&start)
     }
 
     /// Makes another allocation begin in the place of one whose free is pending.
@@ -479,8 +480,14 @@ impl Allocations {
         self.freed.iter().rev().find(|entry| entry.0.contains(address))
     }
 
-    /// Describes the memory nearest to an address that no live allocation covers.
+    /// Describes the memory nearest to an address that no usable allocation covers.
     pub(crate) fn nearest(&self, address: u64) -> Option<String> {
+        if let Some(it) = self.at(address) {
+            return Some(format!(
+                "{} bytes into {it}, which a call before this one frees",
+                address - it.start
+            ));
+        }
         if let Some((gone, call, _)) = self.freed_around(address) {
             let offset = address - gone.start;
             return Some(format!("{offset} bytes into {gone}, which {call} has freed"));

@@ -8,8 +8,8 @@ use super::allocations::Allocations;
 use super::array::{Array, is_cube, is_layered};
 use super::format::Format;
 use crate::error::Answer;
+use crate::exec::geometry::Geometry;
 use crate::exec::image::{Address, Channels, Image, LevelRule, NumberKind, Numbers, Texture};
-use crate::exec::program::Geometry;
 use crate::exec::{Fault, Refused};
 use crate::sys::{
     self, cudaArraySurfaceLoadStore, cudaChannelFormatDesc, cudaChannelFormatKindFloat,

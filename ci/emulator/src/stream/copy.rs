@@ -3,7 +3,7 @@
 
 use crate::finding::Finding;
 use crate::host_line::HostLine;
-use crate::memory::{Allocations, Found};
+use crate::memory::Allocations;
 
 /// Where one side of a copy is.
 #[derive(Clone, Debug)]
@@ -97,6 +97,12 @@ impl Copy {
         if let Memory::Staged(bytes, _) = &self.from.memory { bytes.len() } else { 0 }
     }
 
+    /// Has the copy write to memory of this library.
+    pub(super) fn discard_result(&mut self) {
+        let bytes = self.volume.span(self.to.pitch, self.to.slice).and_then(|it| usize::try_from(it).ok());
+        self.to.memory = Memory::Staged(vec![0; bytes.unwrap_or(0)], None);
+    }
+
     /// Copies the bytes of the source now, so that the program may reuse it. Does nothing if the machine
     /// knows the source but it is gone: the copy itself reports that.
     ///
@@ -157,10 +163,11 @@ pub(super) fn live(
     verb: &str,
 ) -> Result<*mut u8, String> {
     let span = span.unwrap_or(u64::MAX);
-    match allocations.find(address, span) {
-        Found::Inside(it) => Ok(it.host_at(address)),
-        Found::Beyond(it) => Err(format!("{verb} {span} bytes at {address:#x}, past the end of {it}")),
-        Found::Unknown => {
+    // Memory that is to be freed is still there.
+    match allocations.at(address) {
+        Some(it) if span <= it.end() - address => Ok(it.host_at(address)),
+        Some(it) => Err(format!("{verb} {span} bytes at {address:#x}, past the end of {it}")),
+        None => {
             let near = allocations.nearest(address).map_or_else(String::new, |near| format!(": {near}"));
             Err(format!("{verb} {span} bytes at {address:#x}, where no memory is live{near}"))
         }

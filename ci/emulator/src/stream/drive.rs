@@ -18,7 +18,7 @@ use crate::fidelity::{self, Limit};
 use crate::host_line::HostLine;
 use crate::machine::{self, Guard, Machine};
 use crate::race::Origin;
-use crate::sys::cudaErrorIllegalAddress;
+use crate::sys::{cudaErrorIllegalAddress, cudaErrorNotReady};
 use crate::thread;
 
 /// The result of one step.
@@ -263,7 +263,7 @@ pub(crate) fn before_free(machine: &mut Guard, device: usize) -> Answer {
 }
 
 /// Wants operations that a program queries and runs some of their pending work, without waiting for anything.
-pub(crate) fn nudge(machine: &mut Guard, ids: &[OperationId]) {
+fn nudge(machine: &mut Guard, ids: &[OperationId]) {
     stir(machine);
     for id in ids {
         machine.queue.want(*id);
@@ -277,6 +277,18 @@ pub(crate) fn nudge(machine: &mut Guard, ids: &[OperationId]) {
         }
     }
     leave_the_rest(machine);
+}
+
+/// Looks whether operations are done, without waiting for them. What is done, the host has waited for. An
+/// operation that was something to do at the beginning of the look counts as not done, even if it is now.
+pub(crate) fn query(machine: &mut Guard, ids: &[OperationId]) -> Answer {
+    let busy = ids.iter().any(|id| machine.queue.busy(*id));
+    nudge(machine, ids);
+    if busy || ids.iter().any(|id| machine.queue.pending(*id)) {
+        return Err(cudaErrorNotReady);
+    }
+    machine.queue.host_waited(ids);
+    Ok(())
 }
 
 /// Runs after every enqueue: starts the background thread, and runs work if the schedule does so.

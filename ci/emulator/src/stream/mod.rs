@@ -18,6 +18,7 @@ mod fill;
 mod flags;
 mod grid;
 mod host;
+pub(crate) mod local;
 mod names;
 mod nested;
 mod queue;
@@ -30,7 +31,7 @@ mod work;
 
 pub(crate) use copy::{Copy, End, Memory, Volume};
 pub(crate) use device_env::access;
-pub(crate) use drive::{before_free, nudge, synchronize, synchronize_device};
+pub(crate) use drive::{before_free, query, synchronize, synchronize_device};
 pub(crate) use early::{submit_past_fill, taken_early};
 pub(crate) use event::{Events, Mark};
 pub(crate) use fill::Fill;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use cuda_hazard::happens_before::VectorClock;
 
+use super::copy::Copy;
 use super::fill::Fill;
 use super::grid::Grid;
 use super::names::{OperationId, StreamId};
@@ -341,6 +342,15 @@ impl Queue {
     pub(crate) fn fill(&self, id: OperationId) -> Option<(&Fill, &[OperationId])> {
         let entry = self.entries.get(&id)?;
         if let Some(Work::Fill(fill)) = &entry.work { Some((fill, &entry.before)) } else { None }
+    }
+
+    /// Has the copies of an operation that have not run write to memory of this library.
+    pub(super) fn discard_result(&mut self, id: OperationId) {
+        match self.entries.get_mut(&id).and_then(|entry| entry.work.as_mut()) {
+            Some(Work::Copy(copy)) => copy.discard_result(),
+            Some(Work::Copies(copies)) => copies.iter_mut().for_each(Copy::discard_result),
+            _ => {}
+        }
     }
 
     /// Every operation of a device that is not done.

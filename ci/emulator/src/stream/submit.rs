@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::drive::{queued, wait_for};
+use super::local;
 use super::names::{OperationId, StreamId};
 use super::work::{Part, Work};
 use crate::error::Answer;
@@ -57,8 +58,11 @@ fn put(
     let mut before = m.streams.before(stream, &m.queue);
     before.extend_from_slice(and);
     let record = if let Work::Record(record) = &work { Some(record.event) } else { None };
-    let origin = Origin { call, stream: Some(stream), line: HostLine::captured(), ..Origin::default() };
+    let line = HostLine::captured();
+    let origin = Origin { call, stream: Some(stream), line, ..Origin::default() };
+    let locals = local::targets(&work);
     let id = m.queue.push_from(device, origin, work, &before);
+    local::note(&locals, id, call, line);
     if mark {
         m.streams.took_mark(stream, id, record.is_some(), and, &m.queue);
         m.streams.append_mark(stream, id, and, &m.queue);

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{OperationId, StreamId, Work, nudge, submit, submit_task, synchronize};
+use super::{OperationId, StreamId, Work, query, submit, submit_task, synchronize};
 use crate::error::Code;
 use crate::exec::{Env, Fault, Step, Task};
 use crate::machine::{self, Guard};
-use crate::sys::cudaErrorLaunchFailure;
+use crate::sys::{cudaErrorLaunchFailure, cudaErrorNotReady};
 
 /// A kernel that polls until `flag` has a value, and then sets it to another.
 struct Poll {
@@ -109,11 +109,14 @@ fn asking_runs_some_of_a_kernel_and_never_waits_for_it() {
     let mut machine = machine::lock().unwrap();
     let key = stream(&mut machine, 0);
     let id = poll(&mut machine, key, &flag, 1, 2);
-    nudge(&mut machine, &[id]);
+    assert_eq!(query(&mut machine, &[id]), Err(cudaErrorNotReady));
     assert!(machine.queue.pending(id));
     flag.store(1, Ordering::SeqCst);
-    nudge(&mut machine, &[id]);
+    assert_eq!(query(&mut machine, &[id]), Err(cudaErrorNotReady));
     assert!(!machine.queue.pending(id));
+    assert_eq!(query(&mut machine, &[id]), Ok(()));
+    let mark = submit(&mut machine, key, "cudaEventRecord", Work::Nothing, &[]).unwrap();
+    assert_eq!(query(&mut machine, &[mark]), Ok(()));
 }
 
 #[test]

@@ -104,7 +104,7 @@ macro_rules! races {
 races! {
     missing_synchronisation two_streams event_too_early buffer_reused freed_on_another_stream
     used_before_allocated legacy_stream threads symbols managed_read_by_the_host staging_overwritten
-    result_read_too_early
+    result_read_too_early returned_too_early
 }
 
 #[test]

@@ -377,6 +377,22 @@ void call_cuda(void *) {
     cudaGetDevice(&device); // cuda_in_a_host_function: call
 }
 
+// The result is a local variable, which is gone when the copy ends.
+__attribute__((noinline)) int read_one(const int *data, cudaStream_t a) {
+    int result = -1;
+    OK(cudaMemcpyAsync(&result, data, sizeof result, cudaMemcpyDeviceToHost, a)); // returned_too_early: first
+    if (right) OK(cudaStreamSynchronize(a));
+    return result;
+}
+
+void returned_too_early() {
+    int *data = ints();
+    cudaStream_t a = stream();
+    int result = read_one(data, a);
+    OK(cudaStreamSynchronize(a)); // returned_too_early: second
+    if (right && result != 0) std::exit(1);
+}
+
 void nothing(void *) {}
 
 void cuda_in_a_host_function() {
@@ -428,7 +444,7 @@ int main(int count, char **words) {
 #define RUN(test) if (name == #test) { test(); return 0; }
     RUN(missing_synchronisation) RUN(two_streams) RUN(event_too_early) RUN(buffer_reused)
     RUN(freed_on_another_stream) RUN(used_before_allocated) RUN(legacy_stream) RUN(graph_branches) RUN(loop_body) RUN(threads)
-    RUN(managed_read_by_the_host) RUN(staging_overwritten) RUN(result_read_too_early)
+    RUN(managed_read_by_the_host) RUN(staging_overwritten) RUN(result_read_too_early) RUN(returned_too_early)
     RUN(host_function)
     RUN(symbols) RUN(uninitialised) RUN(double_free) RUN(wrong_kind) RUN(swapped_direction) RUN(host_pointer)
     RUN(other_device) RUN(unread_launches) RUN(past_the_end)

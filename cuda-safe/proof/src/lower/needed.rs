@@ -129,6 +129,14 @@ impl<'m, 'a> Lowering<'m, 'a> {
             step.from = range.into_iter().chain(sources).collect();
             (step.op, step.flag, step.origin) = (Op::Unknown, false, Origin::Computed);
         }
+        // What is read, but feeds neither an address nor a guard, need not be kept. Numbers on the stack keep
+        // their places.
+        for step in steps.iter_mut().filter(|it| matches!(it.op, Op::Load | Op::Atomic)) {
+            let is_used = |it: &u32| needed[*it as usize] != Need::None;
+            if step.space != Space::Local || !step.to.iter().any(is_used) {
+                step.to.retain(is_used);
+            }
+        }
         // Steps, registers and files get new numbers.
         let keeps: Vec<bool> = steps
             .iter()

@@ -234,7 +234,7 @@ fn every_instruction_on_eight_bits_is_within_what_the_analysis_says() {
                     let mut state = State::new(vec![Value::Unset; kernel.registers.len()]);
                     for (register, (low, high)) in [first, second].into_iter().enumerate() {
                         let form = analysis.symbols.fresh(low, high, Origin::Exact, (0, 0));
-                        state.registers[register] = Value::Number(Rc::new(form));
+                        state.registers[register] = Value::Number(form);
                     }
                     analysis.step(&mut state, 0);
                     for outcome in [None, Some(true), Some(false)] {
@@ -329,7 +329,7 @@ fn random_programs_on_eight_bits_are_within_what_the_analysis_says() {
         let mut state = State::new(vec![Value::Unset; kernel.registers.len()]);
         for (register, (low, high)) in [first, second].into_iter().enumerate() {
             let form = analysis.symbols.fresh(low, high, Origin::Exact, (0, 0));
-            state.registers[register] = Value::Number(Rc::new(form));
+            state.registers[register] = Value::Number(form);
         }
         for index in 0..kernel.steps.len() {
             analysis.step(&mut state, index);

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use cuda_sys as sys;
-use cuda_sys::{cudaGraph_t, cudaGraphExec_t, cudaStream_t, dim3};
+use cuda_sys::{cudaEvent_t, cudaGraph_t, cudaGraphExec_t, cudaStream_t, dim3};
 
 use crate::case::Cases;
 use crate::gate::Gate;
@@ -16,6 +16,7 @@ use crate::score;
 pub(super) const N: usize = 4096;
 
 unsafe extern "C" {
+    fn case_add();
     fn case_scale();
     fn case_sum();
 }
@@ -83,6 +84,12 @@ pub(super) fn sum(log: &mut Log, what: &str, to: Block, from: Block, count: usiz
     start(log, what, case_sum as Kernel, form, on, &mut arguments![to, from, count]);
 }
 
+/// Adds an amount to the first number of a block, by one thread.
+pub(super) fn adds(log: &mut Log, what: &str, to: Block, amount: i32, on: cudaStream_t) {
+    let (mut at, mut amount) = (to.ptr(), amount);
+    start(log, what, case_add as Kernel, [1, 1, 0], on, &mut arguments![at, amount]);
+}
+
 pub(super) fn floats(numbers: impl IntoIterator<Item = f32>) -> Vec<u8> {
     numbers.into_iter().flat_map(f32::to_le_bytes).collect()
 }
@@ -118,19 +125,49 @@ pub(super) fn float_is(log: &mut Log, block: Block, index: usize) -> Outcome {
 
 /// Notes whether a block holds these bytes.
 pub(super) fn holds(log: &mut Log, block: Block, want: &[u8]) -> Outcome {
-    let got = block.load(log)?;
-    log.bytes("all bytes", &got, want);
-    Ok(())
+    block.compare(log, "all bytes", want)
 }
 
 /// Makes calls while a stream is held, and notes whether they waited until it was not.
 pub(super) fn waits(log: &mut Log, gate: &Gate, calls: impl FnOnce(&mut Log)) {
-    let (waited, ()) = gate.blocks(|| calls(log));
-    log.fact("waits", waited);
+    gate.waits(log, |log| calls(log));
 }
 
 pub(super) fn device(log: &mut Log) -> Result<Block, Setup> {
     Block::new(log, Kind::Device, N)
+}
+
+/// Two events with times.
+pub(super) fn timed(log: &mut Log) -> Result<[cudaEvent_t; 2], Setup> {
+    let mut events = [null(); 2];
+    for event in &mut events {
+        need!(log, cudaEventCreate(event));
+    }
+    Ok(events)
+}
+
+/// Notes whether there is a time between two events. Between neighbours it may be zero.
+pub(super) fn elapsed(log: &mut Log, what: &str, from: cudaEvent_t, to: cudaEvent_t) {
+    let mut time = -1_f32;
+    ask!(log, what, cudaEventElapsedTime(&raw mut time, from, to));
+    log.fact("time", if time < 0.0 { "none" } else { "some" });
+}
+
+/// Notes an attribute of the first device.
+pub(super) fn attribute(log: &mut Log, id: u32) {
+    let mut value = -77;
+    ask!(log, &format!("{id}"), cudaDeviceGetAttribute(&raw mut value, sys::cudaDeviceAttr(id), 0));
+    log.fact("value", value);
+}
+
+/// Calls in a thread of the host, which returns codes.
+pub(super) fn there<const COUNT: usize>(
+    log: &mut Log,
+    calls: impl FnOnce() -> [sys::cudaError; COUNT] + Send + 'static,
+) {
+    for code in std::thread::spawn(calls).join().expect("no panic") {
+        log.code("there", code);
+    }
 }
 
 /// Notes the last error twice: as it is taken, and what is left.

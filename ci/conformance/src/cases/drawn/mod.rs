@@ -1,17 +1,19 @@
 //! Cases whose calls and situations are drawn from programs of others: `drawn.tsv`, which `draw` makes.
 //! `README.md` of this package tells the rules. Whoever mends the emulator may read `open`, and reads
-//! `sealed` only after its score.
+//! `sealed` and `third` only after their score.
 
 use crate::case::Cases;
 
 mod common;
 mod open;
 mod sealed;
+mod third;
 
 pub(super) fn add(cases: &mut Cases) {
     let before = cases.list.len();
     open::add(cases);
     sealed::add(cases);
+    third::add(cases);
     // In the order of their numbers.
     cases.list[before..].sort_by(|a, b| a.id.cmp(&b.id));
 }

@@ -11,7 +11,7 @@ use half::f16;
 
 use crate::exec::bytes::{read8, read16, read32};
 use crate::exec::fault::{Fault, Refused};
-use crate::exec::program::Geometry;
+use crate::exec::geometry::Geometry;
 
 /// The type of an element's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use super::address::{Address, index};
 use super::element::Image;
 use super::operands::ImageOperands;
 use crate::exec::fault::{Fault, Refused};
-use crate::exec::program::{Boundary, Geometry, SurfaceAccess};
+use crate::exec::geometry::{Boundary, Geometry};
+use crate::exec::program::SurfaceAccess;
 
 impl Image {
     /// The address of a surface access, which begins at byte `x` of a row. `None` if nothing is read or

@@ -1,6 +1,6 @@
 use super::operands::{IMAGE_OPERANDS, ImageOperands};
 use super::*;
-use crate::exec::program::{Geometry, LevelBy, Read};
+use crate::exec::geometry::{Geometry, LevelBy, Read};
 
 /// A texture of 4 numbers, 0, 10, 20 and 30.
 fn line(numbers: &mut [f32; 4], address: Address, linear: bool, normalized: bool) -> Texture {

@@ -15,7 +15,7 @@ use super::filter::{in_256ths, shares};
 use super::level::LevelRule;
 use super::operands::{DX, DY, ImageOperands, LEVEL, three};
 use crate::exec::fault::{Fault, Refused};
-use crate::exec::program::{Geometry, LevelBy, Read};
+use crate::exec::geometry::{Geometry, LevelBy, Read};
 use crate::fidelity::{self, Limit};
 
 /// An image and how it is read.

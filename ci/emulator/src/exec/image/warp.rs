@@ -5,8 +5,9 @@ use crate::exec::bytes::{read, write};
 use crate::exec::env::AccessKind;
 use crate::exec::fault::{Fault, Refused, Result};
 use crate::exec::file::{LANES, Slot, Slots, Word, lanes};
+use crate::exec::geometry::Read;
 use crate::exec::launch::Context;
-use crate::exec::program::{Element, NONE, Read, SurfaceAccess};
+use crate::exec::program::{Element, NONE, SurfaceAccess};
 use crate::exec::warp::Warp;
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.

@@ -6,9 +6,10 @@
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::test;
+use crate::exec::geometry::Boundary;
+use crate::exec::geometry::{Geometry, LevelBy, Read};
 use crate::exec::image::{DX, DY, LEVEL};
-use crate::exec::program::Boundary;
-use crate::exec::program::{Element, Geometry, LevelBy, NONE, Op, Read, SurfaceAccess};
+use crate::exec::program::{Element, NONE, Op, SurfaceAccess};
 use crate::ptx::{Instruction, Operand, Type};
 
 /// The dimensions that an instruction names.

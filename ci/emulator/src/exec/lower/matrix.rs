@@ -5,8 +5,9 @@ use super::memory::space;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Slot;
 use crate::exec::number::Number;
+use crate::exec::program::Matrix;
 use crate::exec::program::{Element, NONE, Op};
-use crate::exec::program::{FragmentLayout, Matrix, Multiply, Order, Tile};
+use crate::exec::tile::{FragmentLayout, Multiply, Order, Tile};
 use crate::ptx::{Instruction, Operand, Type};
 
 impl Lower<'_> {

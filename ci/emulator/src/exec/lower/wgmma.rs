@@ -3,7 +3,8 @@
 use super::integer::operand;
 use super::matrix::{numbers, parts, shape};
 use super::{Failure, Lower, UNKNOWN};
-use crate::exec::program::{Matrix, NONE, Op, Order, Warpgroup};
+use crate::exec::program::{Matrix, NONE, Op};
+use crate::exec::tile::{Order, Warpgroup};
 use crate::ptx::{Instruction, Operand, Type};
 
 impl Lower<'_> {

@@ -11,11 +11,11 @@ use bindgen::callbacks::ParseCallbacks;
 use bindgen::{CodegenConfig, EnumVariation, Formatter};
 
 use crate::Error;
-use crate::agree::Facts;
-use crate::clang::{KERNEL, annotation};
-use crate::declared::{self, Declared};
-use crate::prototype::GLOBAL_STANDS_FOR;
-use crate::source::{self, Includes};
+use crate::compiler::agree::Facts;
+use crate::compiler::clang::{KERNEL, annotation};
+use crate::compiler::declared::{self, Declared};
+use crate::compiler::prototype::GLOBAL_STANDS_FOR;
+use crate::compiler::source::{self, Includes};
 
 /// The macro that is defined while bindgen reads the headers and sources in their order.
 const WRAPPED: &str = "CUDA_KERNELS_BUILD";
@@ -293,9 +293,9 @@ mod tests {
     }
 
     fn text_of(bindings: &Bindings) -> String {
-        let contents = crate::placement::Contents::of(bindings).unwrap();
-        let placement = crate::placement::Placement::unknown(&contents);
-        crate::generate::generate(&contents, &placement).unwrap()
+        let contents = crate::compiler::placement::Contents::of(bindings).unwrap();
+        let placement = crate::compiler::placement::Placement::unknown(&contents);
+        crate::compiler::generate::generate(&contents, &placement).unwrap()
     }
 
     #[test]

@@ -492,7 +492,7 @@ fn all_architectures_must_agree() {
 
 /// Returns the uses in these sources, as nvcc compiles them.
 fn compiled(sources: &[PathBuf], flags: &[&str]) -> Uses {
-    let toolkit = crate::toolkit::find(&cuda_sys_build::Env::from_process()).unwrap();
+    let toolkit = crate::compiler::toolkit::find(&cuda_sys_build::Env::from_process()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let [ptx, all] = ["kernels.ptx", "all.cu"].map(|name| folder.path().join(name));
     // As one source: nvcc then reads the toolkit's headers once.
@@ -534,14 +534,16 @@ fn what_the_prototypes_of_real_kernels_call_const_is_read_and_what_they_do_not_i
     let found = compiled(&files("cu"), &["-arch=compute_90"]);
     let env = cuda_sys_build::Env::from_process();
     let mut arguments = cuda_sys_build::prepare_libclang(&env).unwrap();
-    for include in crate::toolkit::find(&env).unwrap().includes {
+    for include in crate::compiler::toolkit::find(&env).unwrap().includes {
         arguments.extend(["-isystem".to_owned(), include.display().to_string()]);
     }
-    let bindings = crate::header::bind(&files("cuh"), &[], &arguments).unwrap();
+    let bindings = crate::compiler::header::bind(&files("cuh"), &[], &arguments).unwrap();
     let (mut read, mut undeclared, mut unsure) = (0, Vec::new(), Vec::new());
     for item in syn::parse_file(&bindings.text).unwrap().items {
         let syn::Item::ForeignMod(block) = item else { continue };
-        for kernel in crate::prototype::kernels(&block, &crate::layout::Layouts::default()).unwrap() {
+        for kernel in
+            crate::compiler::prototype::kernels(&block, &crate::compiler::layout::Layouts::default()).unwrap()
+        {
             let uses = &found[&kernel.symbol];
             assert_eq!(uses.len(), kernel.parameters.len(), "{}", kernel.name);
             for (parameter, used) in kernel.parameters.iter().zip(uses) {

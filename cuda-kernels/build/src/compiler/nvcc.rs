@@ -12,10 +12,11 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::SystemTime;
 
-use crate::depfile;
-use crate::names::Names;
-use crate::toolkit::Toolkit;
-use crate::{Arch, Error, agree, arch, slices};
+use crate::compiler::depfile;
+use crate::compiler::names::Names;
+use crate::compiler::toolkit::Toolkit;
+use crate::compiler::{agree, arch, slices};
+use crate::{Arch, Error};
 
 /// The settings that all files of a library share.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use syn::{
 };
 
 use crate::Error;
-use crate::layout::Layouts;
-use crate::ptx::Use;
+use crate::compiler::layout::Layouts;
+use crate::compiler::ptx::Use;
 
 /// The attribute that `__global__` is while bindgen reads the headers.
 pub(crate) const GLOBAL_STANDS_FOR: &str = "noreturn";

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use cuda_sys_build::{Env, Version, prepare_libclang};
 
 use crate::build::Build;
-use crate::header::Bindings;
-use crate::nvcc::{Compiler, Settings, Source};
-use crate::packed::unpackable;
-use crate::placement::{Contents, Placement};
+use crate::compiler::header::Bindings;
+use crate::compiler::nvcc::{Compiler, Settings, Source};
+use crate::compiler::packed::unpackable;
+use crate::compiler::placement::{Contents, Placement};
+use crate::compiler::symbol::Symbol;
+use crate::compiler::unit::Units;
+use crate::compiler::{arch, depfile, generate, header, host_compiler, nvcc, toolkit, unit};
 use crate::prebuilt::Package;
-use crate::symbol::Symbol;
-use crate::unit::Units;
-use crate::{Arch, Error, arch, depfile, generate, header, host_compiler, nvcc, toolkit, unit};
+use crate::{Arch, Error};
 
 /// The variable that overrides the architectures of one build.
 const ARCHS: &str = "CUDA_KERNELS_ARCHS";

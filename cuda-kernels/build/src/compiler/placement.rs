@@ -8,16 +8,16 @@ use std::{env, fs};
 use syn::Item;
 
 use crate::Error;
-use crate::header::Bindings;
-use crate::layout::Layouts;
-use crate::names::Names;
-use crate::nvcc::Object;
-use crate::packed::{Packed, unpackable};
-use crate::prototype::{self, Prototype};
-use crate::ptx;
-use crate::slices::Slices;
-use crate::symbol::{self, Symbol};
-use crate::unit::Units;
+use crate::compiler::header::Bindings;
+use crate::compiler::layout::Layouts;
+use crate::compiler::names::Names;
+use crate::compiler::nvcc::Object;
+use crate::compiler::packed::{Packed, unpackable};
+use crate::compiler::prototype::{self, Prototype};
+use crate::compiler::ptx;
+use crate::compiler::slices::Slices;
+use crate::compiler::symbol::{self, Symbol};
+use crate::compiler::unit::Units;
 
 /// The declarations of the headers.
 #[derive(Debug)]

@@ -6,15 +6,15 @@ use std::fmt::Write as _;
 use syn::Item;
 
 use crate::Error;
-use crate::handle::{handle, proof, same_sizes, with_contract};
-use crate::layout::Layouts;
-use crate::names::Names;
-use crate::placement::{Contents, Placement};
-use crate::prototype;
-use crate::structure::{by_value, is_copy, passed_by_value, structure};
-use crate::symbol::{self, Said, Symbol};
-use crate::text::line;
-use crate::variables::{module, uses};
+use crate::compiler::handle::{handle, proof, same_sizes, with_contract};
+use crate::compiler::layout::Layouts;
+use crate::compiler::names::Names;
+use crate::compiler::placement::{Contents, Placement};
+use crate::compiler::prototype;
+use crate::compiler::structure::{by_value, is_copy, passed_by_value, structure};
+use crate::compiler::symbol::{self, Said, Symbol};
+use crate::compiler::text::line;
+use crate::compiler::variables::{module, uses};
 
 /// The head of the text. Everything is in a module, because an included file cannot begin with inner
 /// attributes.
@@ -110,11 +110,11 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::agree::Facts;
-    use crate::declared::{Declared, Space};
-    use crate::header::Bindings;
-    use crate::ptx;
-    use crate::variables::seen_from;
+    use crate::compiler::agree::Facts;
+    use crate::compiler::declared::{Declared, Space};
+    use crate::compiler::header::Bindings;
+    use crate::compiler::ptx;
+    use crate::compiler::variables::seen_from;
 
     fn contents(text: &str, variables: Vec<Declared>) -> Result<Contents, Error> {
         Contents::of(&Bindings {

@@ -10,12 +10,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::agree::Facts;
-use crate::clang::{Cursor, KERNEL, Part, Unit};
-use crate::declared::{self, Declared};
-use crate::lexer::{self, Kind, Token};
-use crate::prototype::MOST_PARAMETERS;
-use crate::template::{self, Instances, Shape};
+use crate::compiler::agree::Facts;
+use crate::compiler::clang::{Cursor, KERNEL, Part, Unit};
+use crate::compiler::declared::{self, Declared};
+use crate::compiler::lexer::{self, Kind, Token};
+use crate::compiler::prototype::MOST_PARAMETERS;
+use crate::compiler::template::{self, Instances, Shape};
 
 /// The result for a set of headers and sources.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use syn::punctuated::Punctuated;
 use syn::{Item, ItemStruct, Token};
 
 use crate::Error;
-use crate::layout::{Layouts, Plain};
-use crate::prototype;
-use crate::text::line;
+use crate::compiler::layout::{Layouts, Plain};
+use crate::compiler::prototype;
+use crate::compiler::text::line;
 
 /// Returns the structs that kernels take by value, and those that these contain. C++ copies an argument as
 /// bytes, even if its class has a destructor.

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
-use crate::agree::Facts;
-use crate::clang::{Cursor, KERNEL, Part, Type, TypeKind, Unit};
+use crate::compiler::agree::Facts;
+use crate::compiler::clang::{Cursor, KERNEL, Part, Type, TypeKind, Unit};
 
 /// The namespace of the structs that make instances complete.
 const NAMESPACE: &str = "cuda_kernels_build_instances";

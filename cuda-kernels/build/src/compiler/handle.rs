@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::Error;
-use crate::contract::{self, Kind};
-use crate::layout::{Layouts, Plain};
-use crate::placement::{Contents, Placement};
-use crate::prototype::{self, Prototype};
-use crate::slices::{Proof, Slices};
-use crate::symbol::VariableAccesses;
-use crate::text::documented;
-use crate::variables::seen_from;
+use crate::compiler::contract::{self, Kind};
+use crate::compiler::layout::{Layouts, Plain};
+use crate::compiler::placement::{Contents, Placement};
+use crate::compiler::prototype::{self, Prototype};
+use crate::compiler::slices::{Proof, Slices};
+use crate::compiler::symbol::VariableAccesses;
+use crate::compiler::text::documented;
+use crate::compiler::variables::seen_from;
 
 pub(crate) fn handle(
     text: &mut String,

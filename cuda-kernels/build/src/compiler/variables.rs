@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::Error;
-use crate::declared::Space;
-use crate::placement::{Contents, Placement};
-use crate::prototype::Prototype;
-use crate::symbol::{self, Symbol, VariableAccesses};
-use crate::text::documented;
+use crate::compiler::declared::Space;
+use crate::compiler::placement::{Contents, Placement};
+use crate::compiler::prototype::Prototype;
+use crate::compiler::symbol::{self, Symbol, VariableAccesses};
+use crate::compiler::text::documented;
 
 /// Writes the variables of one source file: the access history that they share, and a handle for each.
 pub(crate) fn module(

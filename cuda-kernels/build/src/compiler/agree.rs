@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::clang::{Cursor, KERNEL, Part, Type, TypeKind};
+use crate::compiler::clang::{Cursor, KERNEL, Part, Type, TypeKind};
 
 /// The template and what its lines need. C++03 takes it, too.
 const HEAD: &str = "\

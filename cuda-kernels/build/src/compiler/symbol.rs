@@ -5,8 +5,8 @@ use quote::ToTokens;
 use syn::{Attribute, ForeignItem, Item, Type};
 
 use crate::Error;
-use crate::declared::Declared;
-use crate::prototype;
+use crate::compiler::declared::Declared;
+use crate::compiler::prototype;
 
 /// One variable with a handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +154,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::declared::Space;
+    use crate::compiler::declared::Space;
 
     fn declared(name: &str, mangled: &str) -> Declared {
         Declared {

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::clang::{Cursor, Part, annotation};
+use crate::compiler::clang::{Cursor, Part, annotation};
 
 /// The memory of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use object::elf::FileHeader64;
 use object::read::elf::FileHeader as _;
 
 use crate::Error;
-use crate::declared::Space;
-use crate::nvcc::Object;
-use crate::symbol::Symbol;
+use crate::compiler::declared::Space;
+use crate::compiler::nvcc::Object;
+use crate::compiler::symbol::Symbol;
 
 /// The path of the text's types.
 const TYPES: &str = "::cuda_safe::launch::fatbinary";

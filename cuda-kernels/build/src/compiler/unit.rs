@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::symbol::Symbol;
+use crate::compiler::symbol::Symbol;
 
 /// The source files with variables, each with the indices of its variables in the list of symbols.
 pub(crate) type Units = BTreeMap<PathBuf, Vec<usize>>;
@@ -79,7 +79,7 @@ pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], types: &str, to: &Path
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declared::{Declared, Space};
+    use crate::compiler::declared::{Declared, Space};
 
     fn symbol(header: &Path) -> Symbol {
         Symbol {

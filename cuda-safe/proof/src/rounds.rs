@@ -1,0 +1,112 @@
+//! Goes through the rounds of a loop one by one.
+
+use crate::flow::{Ends, GaveUp, Walk};
+use crate::form::Form;
+use crate::slice::Loop;
+use crate::state::{State, Test, Value};
+
+/// Rounds that are gone through one by one.
+const MOST_ROUNDS: usize = 40;
+/// Rounds after which a loop that reads numbers from the stack may end or go on.
+const MOST_OPEN_ROUNDS: usize = 8;
+/// Steps in all that such rounds may take.
+const MOST_ROUND_STEPS: u64 = 4_000;
+
+/// A round that did not leave the loop.
+struct Round {
+    steps: u64,
+    /// What is compared with zero by each test at which the round could have left the loop, in their order,
+    /// and its range. `None` if a test is of another kind.
+    compared: Option<Vec<(Form, (i128, i128))>>,
+}
+
+impl Walk<'_, '_> {
+    /// Goes through the rounds one by one, if each decides whether another follows, and there are few.
+    pub(crate) fn by_rounds(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
+        if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
+            return Ok(None);
+        }
+        let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
+        let leaving = self.leaving.len();
+        let (mut rounds, mut early) = (Vec::new(), Ends::new());
+        let mut state = entry.clone();
+        while rounds.len() < MOST_ROUNDS {
+            let steps = self.analysis.steps;
+            let left = MOST_ROUND_STEPS.checked_sub(self.round_steps + (steps - before));
+            if left.is_none_or(|left| go_on(&rounds, left)) {
+                break;
+            }
+            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
+            let is_open = !exits.is_empty();
+            early.extend(exits);
+            if backs.is_empty() {
+                self.leaving.truncate(leaving);
+                return Ok(Some(early));
+            }
+            // Numbers on the stack are known round by round only.
+            if is_open && (rounds.len() >= MOST_OPEN_ROUNDS || !self.reads_stack(it)) {
+                break;
+            }
+            let Some(next) = self.meet_all(backs, it.header) else { break };
+            state = next;
+            // A register of a function that was called is another one in the next call.
+            for register in it.written.iter().map(|it| *it as usize) {
+                if entry.registers.get(register) == Some(&Value::Unset) {
+                    state.registers[register] = Value::Unset;
+                }
+            }
+            let compared = self.compared(it, leaving, &state);
+            self.leaving.truncate(leaving);
+            rounds.push(Round { steps: self.analysis.steps - steps, compared });
+        }
+        self.leaving.truncate(leaving);
+        self.round_steps += self.analysis.steps - before;
+        self.analysis.forget(mark);
+        self.not_by_rounds.insert(it.header);
+        Ok(None)
+    }
+
+    /// Returns what the tests compared at which the last round could have left the loop.
+    fn compared(&mut self, it: &Loop, from: usize, state: &State) -> Option<Vec<(Form, (i128, i128))>> {
+        let mut all = Vec::new();
+        for (block, test) in self.leaving.get(from..)? {
+            let block = self.graph.blocks.get(*block)?;
+            if block.next.len() > 1 && block.next.iter().all(|next| it.contained.contains(*next)) {
+                continue;
+            }
+            let mut test = test;
+            while let Test::Not(inner) = &**test {
+                test = inner;
+            }
+            let Test::Compare { a, b, .. } = &**test else { return None };
+            let difference = a.plus(b, -1)?;
+            let range = self.analysis.symbols.range(state, &difference, 0)?;
+            all.push((difference, range));
+        }
+        Some(all)
+    }
+}
+
+/// Returns whether so many rounds follow that they will not all be gone through, as far as the last three
+/// show: whatever could end the loop grows or shrinks by one number, and keeps its sign.
+fn go_on(rounds: &[Round], left: u64) -> bool {
+    let [.., one, two, three] = rounds else { return false };
+    let (Some(first), Some(second), Some(third)) = (&one.compared, &two.compared, &three.compared) else {
+        return false;
+    };
+    if third.is_empty() || first.len() != third.len() || second.len() != third.len() {
+        return false;
+    }
+    let mut most = MOST_ROUNDS - rounds.len();
+    if one.steps == two.steps && two.steps == three.steps {
+        most = most.min(usize::try_from(left / three.steps.max(1)).unwrap_or(most) + 1);
+    }
+    let Ok(most) = i128::try_from(most) else { return false };
+    first.iter().zip(second).zip(third).all(|(((one, _), (two, _)), (three, (low, high)))| {
+        let step = three.constant - two.constant;
+        let moved = step.saturating_mul(most);
+        let is_line =
+            one.terms == two.terms && two.terms == three.terms && two.constant - one.constant == step;
+        is_line && (*low > 0 && low.saturating_add(moved) > 0 || *high < 0 && high.saturating_add(moved) < 0)
+    })
+}
