@@ -62,7 +62,8 @@ impl Analysis<'_> {
     pub(crate) fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
         let Some((base, rest)) = step.from.split_first() else { return };
-        if !self.is_recording && step.to.is_empty() {
+        let may_store = writes(step) && matches!(step.space, Space::Local | Space::Generic);
+        if !self.is_recording && step.to.is_empty() && !may_store {
             return;
         }
         let base = self.number(state, *base, step.at);
@@ -108,6 +109,11 @@ impl Analysis<'_> {
                 }
             }
         }
+        let place = address
+            .as_ref()
+            .zip(found.as_ref())
+            .map(|(address, part)| (part.base, part.terms.is_empty().then_some(address.constant)));
+        self.store(state, step, place);
         let is_local = found.as_ref().is_none_or(|part| match &part.base {
             Base::Object(object) | Base::Generic(object) => {
                 self.kernel.objects[*object as usize].space == Space::Local
@@ -120,7 +126,11 @@ impl Analysis<'_> {
                     !self.unstable.contains(&(own_space(part.base), step.loaded == Loaded::ReadOnly))
                 });
         let origin = if step.op == Op::Atomic { Origin::Atomic } else { Origin::Memory };
-        for to in &step.to {
+        for (lane, to) in step.to.iter().enumerate() {
+            if let Some(value) = self.loaded_from_stack(state, step, lane, *to, place) {
+                self.set(state, *to, Value::Number(value));
+                continue;
+            }
             // Without a sign, a value of fewer bits than the register is extended by zeros.
             let (low, high) = range_of(step.bits, step.is_signed || self.bits(*to) == step.bits);
             let form = if is_stable {
@@ -130,6 +140,56 @@ impl Analysis<'_> {
             };
             self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(form) });
         }
+    }
+
+    /// Remembers what a step stores on the stack, and forgets what it may write over. The place is what it
+    /// counts from, with the offset if that is constant.
+    fn store(&mut self, state: &mut State, step: &Step, place: Option<(Base, Option<i128>)>) {
+        if !writes(step) || !matches!(step.space, Space::Local | Space::Generic) {
+            return;
+        }
+        // An address that is not known is refused; it is in no object, or in one and within its bounds.
+        let Some((base, offset)) = place else { return state.kept.forget_stack(None) };
+        let (Base::Object(object) | Base::Generic(object)) = base else { return };
+        let Some(at) = offset else {
+            return state.kept.forget_stack(Some((object, i128::MIN..i128::MAX)));
+        };
+        let size = if step.op == Op::Matrix { 1 << 40 } else { i128::from(step.size) };
+        state.kept.forget_stack(Some((object, at..at + size)));
+        let is_own = self.kernel.objects[object as usize].is_own;
+        let (Op::Store, Space::Local, true, [_, _, values @ ..]) =
+            (step.op, step.space, is_own, &step.from[..])
+        else {
+            return;
+        };
+        for (value, lane) in values.iter().zip(0..) {
+            let value = self.number(state, *value, step.at);
+            if !self.symbols.is_unstable(&value) {
+                let at = at + lane * i128::from(step.bits / 8);
+                state.kept.store_on_stack(object, at, step.bits, value);
+            }
+        }
+    }
+
+    /// Returns what a load reads that the thread has stored before.
+    fn loaded_from_stack(
+        &mut self,
+        state: &mut State,
+        step: &Step,
+        lane: usize,
+        to: u32,
+        place: Option<(Base, Option<i128>)>,
+    ) -> Option<Form> {
+        let (Op::Load, Space::Local, Some((Base::Object(object), Some(at)))) = (step.op, step.space, place)
+        else {
+            return None;
+        };
+        let at = at + i128::try_from(lane).ok()? * i128::from(step.bits / 8);
+        let value = state.kept.on_stack(object, at, step.bits)?.clone();
+        if self.bits(to) == step.bits {
+            return Some(value);
+        }
+        Some(self.symbols.reading(state, &value, step.bits, step.is_signed))
     }
 
     /// Returns the accesses that count.
@@ -234,7 +294,7 @@ impl Analysis<'_> {
                 return refused("of the grid's workspace, only the barrier is known");
             }
         }
-        let writes = step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag;
+        let writes = writes(step);
         if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
             && matches!(object(it), Space::Const | Space::Param)
         {
@@ -312,6 +372,11 @@ fn add<T: PartialEq>(list: &mut Vec<T>, new: T) {
     if !list.contains(&new) {
         list.push(new);
     }
+}
+
+/// Returns whether a step writes memory.
+fn writes(step: &Step) -> bool {
+    step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag
 }
 
 /// Returns an object's base in its own space.

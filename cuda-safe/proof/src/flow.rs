@@ -207,7 +207,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             });
         }
         both.registers = registers;
-        both.keep_common(one, other);
+        both.kept = one.kept.common(&other.kept);
         both
     }
 

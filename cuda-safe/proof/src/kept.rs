@@ -1,20 +1,38 @@
-//! What a state remembers beside its registers and facts: the smaller ones of pairs of numbers.
+//! What a state remembers beside its registers and facts: the smaller ones of pairs of numbers, and what the
+//! thread has stored on its stack.
 
 use std::rc::Rc;
 
 use crate::form::Form;
-use crate::state::State;
 
 /// Pairs that are remembered.
 const MOST_PAIRS: usize = 8;
+/// Values on the stack that are remembered.
+const MOST_PIECES: usize = 32;
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Kept {
-    /// The difference of two numbers, and the smaller one of it and zero.
-    lesser: Vec<(Form, Form)>,
+/// A value on the stack.
+#[derive(Clone, Debug, PartialEq)]
+struct Piece {
+    object: u32,
+    /// Its first byte in the object, and its bits.
+    at: i128,
+    bits: u8,
+    /// The value modulo `2^bits`.
+    value: Form,
 }
 
-impl State {
+/// Most states remember nothing, and most copies the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept(Option<Rc<Remembered>>);
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Remembered {
+    /// The difference of two numbers, and the smaller one of it and zero.
+    lesser: Vec<(Form, Form)>,
+    stack: Vec<Piece>,
+}
+
+impl Kept {
     /// Returns two numbers in an order that depends on their difference only, and the difference, unless it
     /// is constant.
     pub(crate) fn ordered<'f>(a: &'f Form, b: &'f Form) -> Option<(&'f Form, &'f Form, Form)> {
@@ -27,26 +45,48 @@ impl State {
 
     /// Returns the smaller one of a difference and zero, if it is known.
     pub(crate) fn lesser(&self, difference: &Form) -> Option<&Form> {
-        let kept = self.kept.as_ref()?;
-        kept.lesser.iter().find(|(own, _)| own == difference).map(|(_, lesser)| lesser)
+        self.0.as_ref()?.lesser.iter().find(|(own, _)| own == difference).map(|(_, lesser)| lesser)
     }
 
     pub(crate) fn keep_lesser(&mut self, difference: Form, lesser: Form) {
-        let kept = Rc::make_mut(self.kept.get_or_insert_default());
+        let kept = Rc::make_mut(self.0.get_or_insert_default());
         if kept.lesser.len() < MOST_PAIRS {
             kept.lesser.push((difference, lesser));
         }
     }
 
-    /// Keeps what both of two states remember.
-    pub(crate) fn keep_common(&mut self, one: &Self, other: &Self) {
-        let (Some(first), Some(second)) = (&one.kept, &other.kept) else { return };
-        if Rc::ptr_eq(first, second) {
-            self.kept = Some(Rc::clone(first));
-            return;
+    /// Returns the value that was stored last at a place of the stack, if all of its bits were at once.
+    pub(crate) fn on_stack(&self, object: u32, at: i128, bits: u8) -> Option<&Form> {
+        let mut pieces = self.0.as_ref()?.stack.iter();
+        pieces.find(|it| (it.object, it.at, it.bits) == (object, at, bits)).map(|it| &it.value)
+    }
+
+    pub(crate) fn store_on_stack(&mut self, object: u32, at: i128, bits: u8, value: Form) {
+        let kept = Rc::make_mut(self.0.get_or_insert_default());
+        if kept.stack.len() < MOST_PIECES {
+            kept.stack.push(Piece { object, at, bits, value });
         }
-        let mut both = Kept::clone(first);
+    }
+
+    /// Forgets what is on the stack: in bytes of an object, or anywhere.
+    pub(crate) fn forget_stack(&mut self, written: Option<(u32, std::ops::Range<i128>)>) {
+        let Some(kept) = self.0.as_mut().filter(|kept| !kept.stack.is_empty()) else { return };
+        Rc::make_mut(kept).stack.retain(|it| {
+            written.as_ref().is_some_and(|(object, bytes)| {
+                it.object != *object || it.at >= bytes.end || it.at + i128::from(it.bits / 8) <= bytes.start
+            })
+        });
+    }
+
+    /// Returns what both of two states remember.
+    pub(crate) fn common(&self, other: &Self) -> Self {
+        let (Some(first), Some(second)) = (&self.0, &other.0) else { return Self::default() };
+        if Rc::ptr_eq(first, second) {
+            return self.clone();
+        }
+        let mut both = Remembered::clone(first);
         both.lesser.retain(|it| second.lesser.contains(it));
-        self.kept = (both != Kept::default()).then(|| Rc::new(both));
+        both.stack.retain(|it| second.stack.contains(it));
+        Self((both != Remembered::default()).then(|| Rc::new(both)))
     }
 }

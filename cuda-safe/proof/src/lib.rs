@@ -109,7 +109,12 @@
 //!    ordinary loads if the kernel writes that memory in elements of another size, and registers and local
 //!    arrays, which may be unwritten. A variable of the program may be an argument's memory, too. Registers
 //!    of a function have no value when it is called, and neither have its results. What is computed from such
-//!    values is such a value. No store is forwarded to a load.
+//!    values is such a value: of an integer that only becomes a float, no more is known than that. A load has
+//!    the value of a store in one case: on the kernel's own stack, which no other thread writes, at one
+//!    place, of the same bits, if nothing may have written there in between (a store at an index and a
+//!    generic one to the array count, and so does any in a loop). It must be computed from parameters and
+//!    threads alone. A loop that reads such numbers is gone through round by round, also if it may end in
+//!    each.
 //! 6. **Floating-point numbers.** Their bits are numbers like others. Positive floats are in the order of
 //!    their bits, and those of a NaN are above infinity's. So `ge`, `gt`, `eq` with a positive normal
 //!    constant hold exactly if the bits are in a range up to infinity, and `ltu`, `leu`, `neu` if they are
@@ -162,7 +167,7 @@
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |
 //! | `state.rs` | symbols, facts, bounds, readings, quotients |
-//! | `kept.rs` | what a state remembers beside: smaller ones of pairs |
+//! | `kept.rs` | what a state remembers beside: smaller ones of pairs, the stack |
 //! | `analysis.rs` | the launch while it is gone through, and the values of operands |
 //! | `step.rs` | what each step does to a state |
 //! | `refine.rs` | predicates, and what is known where a test has an outcome |

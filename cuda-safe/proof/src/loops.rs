@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use crate::flow::{Ends, GaveUp, Walk};
 use crate::form::{Form, Symbol, gcd};
-use crate::slice::Loop;
+use crate::slice::{Loop, Op, Space, Step};
 use crate::state::{State, Test, Value, range_of};
 use crate::step::signed;
 
@@ -163,6 +163,9 @@ impl Walk<'_, '_> {
         facts: &[(Form, i128)],
     ) -> State {
         let mut state = entry.clone();
+        if self.writes_stack(it) {
+            state.kept.forget_stack(None);
+        }
         for register in &it.written {
             if let Some(value) = state.registers.get_mut(*register as usize) {
                 *value = match value {
@@ -210,6 +213,25 @@ impl Walk<'_, '_> {
             symbols.claim(&mut state, form, *bound);
         }
         state
+    }
+
+    /// Returns whether a loop reads numbers from the stack that it does not write.
+    pub(crate) fn reads_stack(&self, it: &Loop) -> bool {
+        let is_load = |step: &Step| step.op == Op::Load && step.space == Space::Local;
+        !self.writes_stack(it) && self.steps_of(it).any(is_load)
+    }
+
+    fn steps_of(&self, it: &Loop) -> impl Iterator<Item = &Step> {
+        let blocks = it.blocks.iter().map(|block| &self.graph.blocks[*block]);
+        blocks.flat_map(|block| &self.analysis.kernel.steps[block.start..block.end])
+    }
+
+    /// Returns whether a loop may write on the stack.
+    fn writes_stack(&self, it: &Loop) -> bool {
+        self.steps_of(it).any(|step| {
+            let writes = matches!(step.op, Op::Store | Op::Atomic | Op::Matrix);
+            writes && matches!(step.space, Space::Local | Space::Generic)
+        })
     }
 
     /// Returns what a round does to a register, from the ways back of a round in which nothing was known.

@@ -7,6 +7,8 @@ use crate::state::{State, Test, Value};
 
 /// Rounds that are gone through one by one.
 const MOST_ROUNDS: usize = 40;
+/// Rounds after which a loop that reads numbers from the stack may end or go on.
+const MOST_OPEN_ROUNDS: usize = 8;
 /// Steps in all that such rounds may take.
 const MOST_ROUND_STEPS: u64 = 4_000;
 
@@ -26,7 +28,7 @@ impl Walk<'_, '_> {
         }
         let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
         let leaving = self.leaving.len();
-        let mut rounds = Vec::new();
+        let (mut rounds, mut early) = (Vec::new(), Ends::new());
         let mut state = entry.clone();
         while rounds.len() < MOST_ROUNDS {
             let steps = self.analysis.steps;
@@ -35,11 +37,14 @@ impl Walk<'_, '_> {
                 break;
             }
             let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
+            let is_open = !exits.is_empty();
+            early.extend(exits);
             if backs.is_empty() {
                 self.leaving.truncate(leaving);
-                return Ok(Some(exits));
+                return Ok(Some(early));
             }
-            if !exits.is_empty() {
+            // Numbers on the stack are known round by round only.
+            if is_open && (rounds.len() >= MOST_OPEN_ROUNDS || !self.reads_stack(it)) {
                 break;
             }
             let Some(next) = self.meet_all(backs, it.header) else { break };

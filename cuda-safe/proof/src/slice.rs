@@ -84,7 +84,7 @@ listed! {
         FromGeneric,
         /// Reads `size` bytes at `from[0]` plus the number in `from[1]`, into `to`, each of `bits` bits.
         Load,
-        /// Writes.
+        /// Writes: the values follow, if they may be read again.
         Store,
         /// Reads and writes.
         Atomic,
@@ -198,6 +198,8 @@ pub(crate) struct Object {
     /// `None` for the shared memory of which a launch states the size.
     pub(crate) bytes: Option<u64>,
     pub(crate) align: u32,
+    /// Whether the kernel itself declares it, and no function that it calls: it keeps its contents.
+    pub(crate) is_own: bool,
 }
 
 /// Steps without a branch among them, except at the end.
@@ -280,7 +282,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 3\0";
+const MAGIC: &[u8] = b"cuda-proof slice 4\0";
 
 impl Kernel {
     /// The kernel's name in PTX.
@@ -347,6 +349,7 @@ impl Kernel {
             out.index(Space::ALL, it.space);
             out.number(it.bytes.map_or(0, |bytes| bytes.saturating_add(1)));
             out.number(it.align);
+            out.number(u8::from(it.is_own));
         });
         out.list(&self.registers, |out, it| out.number(*it));
         out.list(&self.files, |out, it| out.text(it));
@@ -399,6 +402,7 @@ impl Kernel {
                 space: input.choice(Space::ALL)?,
                 bytes: input.number::<u64>()?.checked_sub(1),
                 align: input.number()?,
+                is_own: input.number::<u8>()? == 1,
             })
         })?;
         let registers = input.list(Input::number)?;
@@ -485,9 +489,11 @@ impl Kernel {
                 Op::Unknown => bits_of(*it).is_some(),
                 _ => bits_of(*it).is_some_and(|bits| (bits == 1) == makes_predicate),
             };
-            let list = &step.from[..];
+            // What a store writes comes last.
+            let written = if step.op == Op::Store { step.from.len().saturating_sub(2) } else { 0 };
+            let (list, stored) = step.from.split_at(step.from.len() - written);
             list.len() == values + predicates + numbers
-                && list[..values].iter().all(value)
+                && list[..values].iter().chain(stored).all(value)
                 && list[values..values + predicates].iter().all(predicate)
                 && (step.op == Op::Unknown || list[values + predicates..].iter().all(number))
                 && (results == usize::MAX || step.to.len() == results)

@@ -152,7 +152,7 @@ pub(crate) struct State {
     /// A bit for each symbol that has such a range, and for others.
     limited: u64,
     facts: Rc<Vec<Fact>>,
-    pub(crate) kept: Option<Rc<Kept>>,
+    pub(crate) kept: Kept,
     /// States of one number have the same limits and facts.
     number: u64,
 }
@@ -161,6 +161,8 @@ pub(crate) struct State {
 const MOST_FACTS: usize = 48;
 /// Symbols and bounds for which there is room from the start.
 const MOST_EXPECTED: usize = 400;
+/// Times that facts are looked through for those that may be forgotten.
+const MOST_SWEEPS: u32 = 200;
 /// Combinations of facts that one bound may try.
 const TRIES: u32 = 90;
 
@@ -175,7 +177,7 @@ impl State {
             registers: Vec::new(),
             limits: self.limits.clone(),
             facts: Rc::clone(&self.facts),
-            kept: None,
+            kept: Kept::default(),
             ..*self
         }
     }
@@ -214,6 +216,8 @@ pub(crate) struct Symbols {
     /// How many bounds were computed.
     pub(crate) work: u64,
     tries: u32,
+    /// How often facts were looked through for unused ones.
+    sweeps: u32,
 }
 
 /// The range of a number of bits.
@@ -398,6 +402,9 @@ impl Symbols {
 
     /// Enters a fact in the list.
     fn enter(&mut self, state: &mut State, new: Fact) {
+        if state.facts.len() >= MOST_FACTS {
+            self.forget_unused(state);
+        }
         let is_full = state.facts.len() >= MOST_FACTS;
         match state.facts.iter().position(|fact| fact.signs == new.signs && fact.terms == new.terms) {
             Some(at) if state.facts[at].bound <= new.bound => {}
@@ -412,6 +419,40 @@ impl Symbols {
             }
             None => {}
         }
+    }
+
+    /// Forgets definitions of quotients that no register and no other fact has: whoever divides again has
+    /// them again.
+    fn forget_unused(&mut self, state: &mut State) {
+        if state.registers.is_empty() || self.sweeps == MOST_SWEEPS {
+            return;
+        }
+        self.sweeps += 1;
+        self.work += state.registers.len() as u64 / 8;
+        let mut used = vec![false; self.known.len()];
+        let mut mark = |terms: &Terms| terms.iter().for_each(|(symbol, _)| used[*symbol as usize] = true);
+        let mut tests = Vec::new();
+        for value in &state.registers {
+            match value {
+                Value::Number(form) => mark(&form.terms),
+                Value::Test(test) => tests.push(&**test),
+                Value::Unset => {}
+            }
+        }
+        while let Some(test) = tests.pop() {
+            match test {
+                Test::Compare { a, b, .. } => [a, b].iter().for_each(|it| mark(&it.terms)),
+                Test::Not(one) => tests.push(one),
+                Test::And(one, other, _) => tests.extend([&**one, &**other]),
+                Test::Unknown | Test::Is(_) => {}
+            }
+        }
+        state.facts.iter().filter(|it| !it.is_definition).for_each(|it| mark(&it.terms));
+        let is_unused = |(symbol, _): &(Symbol, i128)| {
+            !used[*symbol as usize] && matches!(self.known[*symbol as usize].made, Made::Floor(_))
+        };
+        Rc::make_mut(&mut state.facts).retain(|it| !it.is_definition || !it.terms.iter().any(is_unused));
+        self.changes(state);
     }
 
     /// Adds `factor * symbol <= bound`. Returns whether it can hold.

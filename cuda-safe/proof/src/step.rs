@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::analysis::{Analysis, Doubt};
 use crate::form::{Form, gcd};
+use crate::kept::Kept;
 use crate::refine::not;
 use crate::slice::{Op, Operand, Origin, Space, Step};
 use crate::state::{Base, State, Test, Value, range_of};
@@ -393,9 +394,9 @@ impl Analysis<'_> {
     /// `a - min(a - b, 0)`.
     fn extreme(&mut self, state: &mut State, step: &Step, a: Form, b: Form) -> Option<Form> {
         let is_least = step.op == Op::Min;
-        let ordered = State::ordered(&a, &b).filter(|(.., difference)| !self.symbols.is_unstable(difference));
+        let ordered = Kept::ordered(&a, &b).filter(|(.., difference)| !self.symbols.is_unstable(difference));
         if let Some((first, second, difference)) = &ordered
-            && let Some(lesser) = state.lesser(difference)
+            && let Some(lesser) = state.kept.lesser(difference)
         {
             return if is_least { second.plus(lesser, 1) } else { first.plus(lesser, -1) };
         }
@@ -414,7 +415,7 @@ impl Analysis<'_> {
         {
             let lesser = if is_least { value.plus(second, -1) } else { first.plus(&value, -1) };
             if let Some(lesser) = lesser {
-                state.keep_lesser(difference, lesser);
+                state.kept.keep_lesser(difference, lesser);
             }
         }
         Some(value)

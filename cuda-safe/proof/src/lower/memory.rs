@@ -77,12 +77,29 @@ impl<'m, 'a> Lowering<'m, 'a> {
         if !fits {
             return Err(form());
         }
+        let is_stored = name == "st" && space == Space::Local && ty.is_some();
+        let stored = if is_stored { self.stored(&it.operands[1..], bits) } else { Vec::new() };
         self.memory(op, space, (base, *offset), size, results, loaded)?;
         if let Some(step) = self.kernel.steps.last_mut() {
             // Those of an element. The address has those of its register.
             (step.bits, step.is_signed) = (bits, ty.is_some_and(|ty| ty.is_signed));
+            step.from.extend(stored);
         }
         Ok(())
+    }
+
+    /// Returns the values that an instruction stores on the stack: a load may read them.
+    fn stored(&mut self, operands: &[Source<'a>], bits: u8) -> Vec<Operand> {
+        let values = match operands {
+            [Source::List(list)] => &list[..],
+            all => all,
+        };
+        let mut value = |it| match self.value(it, bits, true) {
+            Ok(value) => value,
+            // A register that nothing writes.
+            Err(_) => Operand::Register(self.temporary(bits)),
+        };
+        values.iter().map(&mut value).collect()
     }
 
     /// Lowers an access to a parameter by its name. Returns whether it is one.

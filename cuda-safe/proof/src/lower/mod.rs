@@ -215,8 +215,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
         // A function that is called twice has one shared array, but two local ones.
         let known = self.shared.iter().find(|(own, _)| std::ptr::eq(*own, variable)).map(|it| it.1);
         let index = known.unwrap_or_else(|| {
-            let name = variable.name.to_owned();
-            self.kernel.objects.push(crate::slice::Object { name, space, bytes, align: variable.align });
+            let (name, align) = (variable.name.to_owned(), variable.align);
+            // Not those in braces of their own, either: each time, they are others.
+            let is_own = self.calls.len() == 1 && self.scopes.len() == 2;
+            self.kernel.objects.push(crate::slice::Object { name, space, bytes, align, is_own });
             u32::try_from(self.kernel.objects.len() - 1).unwrap_or(u32::MAX)
         });
         if space == Space::Shared && known.is_none() {
@@ -411,8 +413,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let known = self.kernel.objects.iter().position(|it| it.space == Space::Param && it.name == name);
         let at = known.unwrap_or_else(|| {
             let Parameter { bytes, align } = self.kernel.parameters[index];
-            let object = crate::slice::Object { name, space: Space::Param, bytes: Some(bytes), align };
-            self.kernel.objects.push(object);
+            let (space, bytes) = (Space::Param, Some(bytes));
+            self.kernel.objects.push(crate::slice::Object { name, space, bytes, align, is_own: false });
             self.kernel.objects.len() - 1
         });
         u32::try_from(at).unwrap_or(u32::MAX)

@@ -3,11 +3,50 @@
 use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
-use crate::slice::{Graph, Kernel, Op, Operand, Step};
+use crate::slice::{Graph, Kernel, Op, Operand, Origin, Space, Step};
+use crate::state::range_of;
+
+/// What of a register's value matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    None,
+    /// Whether it may differ at each use.
+    Stability,
+    Value,
+}
 
 impl<'m, 'a> Lowering<'m, 'a> {
+    /// Keeps of the values that are stored on the stack those that are computed from parameters and threads
+    /// alone: those are worth to be known where they are loaded.
+    fn forget_loaded_stores(&mut self) {
+        let steps = &mut self.kernel.steps;
+        if !steps.iter().any(|it| it.op == Op::Store && it.from.len() > 2) {
+            return;
+        }
+        let mut is_loaded = vec![false; self.kernel.registers.len()];
+        loop {
+            let mut changed = false;
+            for step in &*steps {
+                let reads = |it: &Operand| matches!(it, Operand::Register(it) if is_loaded[*it as usize]);
+                if matches!(step.op, Op::Load | Op::Atomic | Op::Unknown) || step.from.iter().any(reads) {
+                    for to in &step.to {
+                        changed |= !std::mem::replace(&mut is_loaded[*to as usize], true);
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let reads = |it: &Operand| matches!(it, Operand::Register(it) if is_loaded[*it as usize]);
+        for step in steps.iter_mut().filter(|it| it.op == Op::Store && it.from[2..].iter().any(reads)) {
+            step.from.truncate(2);
+        }
+    }
+
     /// Leaves out the steps whose results nothing uses that matters.
     pub(super) fn keep_what_matters(&mut self) {
+        self.forget_loaded_stores();
         let steps = &mut self.kernel.steps;
         let acts = |step: &Step| {
             matches!(
@@ -15,21 +54,34 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 Op::Load | Op::Store | Op::Atomic | Op::Matrix | Op::Bra | Op::Exit | Op::Refuse
             ) || matches!(step.op, Op::Handle | Op::Below)
         };
-        let mut needed = vec![false; self.kernel.registers.len()];
+        // A float that is computed from an integer is known by its range only: of the integer it matters
+        // whether it may differ at each use, and no more.
+        let mut needed = vec![Need::None; self.kernel.registers.len()];
         let mut magnitudes = BTreeMap::new();
         for step in steps.iter().filter(|it| it.op == Op::And && it.flag) {
             magnitudes.insert(step.to[0], step.from[0]);
         }
+        // What is stored on the stack matters if anything is that is loaded from there.
+        let is_stack = |step: &Step, op: Op| step.op == op && step.space == Space::Local;
+        let mut reads_stack = false;
         loop {
             let mut changed = false;
             for step in &*steps {
-                if !acts(step) && !step.to.iter().any(|it| needed[*it as usize]) {
+                let result = step.to.iter().map(|it| needed[*it as usize]).max().unwrap_or(Need::None);
+                if !reads_stack && is_stack(step, Op::Load) && result == Need::Value {
+                    (reads_stack, changed) = (true, true);
+                }
+                let own = match step.op {
+                    _ if acts(step) => Need::Value,
+                    Op::Unknown => result.min(Need::Stability),
+                    _ => result,
+                };
+                if own == Need::None {
                     continue;
                 }
                 // A comparison of floating-point numbers is worth its work if their bits are needed anyway.
                 if step.compares_floats() {
-                    let is_needed =
-                        |it: &Operand| matches!(it, Operand::Register(it) if needed[*it as usize]);
+                    let is_needed = |it: &Operand| matches!(it, Operand::Register(it) if needed[*it as usize] == Need::Value);
                     let magnitude = match &step.from[0] {
                         Operand::Register(it) => magnitudes.get(it),
                         _ => None,
@@ -38,9 +90,14 @@ impl<'m, 'a> Lowering<'m, 'a> {
                         continue;
                     }
                 }
-                for operand in step.from.iter().chain(&step.guard) {
+                let leaves = if step.op == Op::Store && !reads_stack { 2 } else { usize::MAX };
+                for operand in step.from.iter().take(leaves).chain(&step.guard) {
                     if let Operand::Register(it) | Operand::Negated(it) = operand {
-                        changed |= !std::mem::replace(&mut needed[*it as usize], true);
+                        let is_predicate = self.kernel.registers[*it as usize] == 1;
+                        let least = if is_predicate { Need::Value } else { own };
+                        let need = &mut needed[*it as usize];
+                        changed |= *need < least;
+                        *need = least.max(*need);
                     }
                 }
             }
@@ -48,19 +105,43 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 break;
             }
         }
+        if !reads_stack {
+            steps.iter_mut().filter(|it| it.op == Op::Store).for_each(|it| it.from.truncate(2));
+        }
         for step in steps.iter_mut().filter(|it| it.compares_floats()) {
-            if !step.from.iter().all(|it| !matches!(it, Operand::Register(it) if !needed[*it as usize])) {
+            let is_known =
+                |it: &Operand| !matches!(it, Operand::Register(it) if needed[*it as usize] != Need::Value);
+            if !step.from.iter().all(is_known) {
                 (step.op, step.flag) = (Op::Unknown, false);
                 step.from = vec![Operand::Number(0), Operand::Number(1)];
             }
         }
-        // What is read, but feeds neither an address nor a guard, need not be kept.
+        for step in steps.iter_mut().filter(|it| !acts(it) && it.op != Op::Unknown) {
+            let ([to], registers) = (&step.to[..], &self.kernel.registers) else { continue };
+            let bits = registers[*to as usize];
+            if needed[*to as usize] != Need::Stability || !(2..=64).contains(&bits) {
+                continue;
+            }
+            let is_value = |it: &Operand| matches!(it, Operand::Register(it) if registers[*it as usize] > 1);
+            let sources = step.from.drain(..).filter(is_value).collect::<Vec<_>>();
+            let (low, high) = range_of(bits, true);
+            let range = [low, high].map(|it| Operand::Number(i64::try_from(it).unwrap_or(0)));
+            step.from = range.into_iter().chain(sources).collect();
+            (step.op, step.flag, step.origin) = (Op::Unknown, false, Origin::Computed);
+        }
+        // What is read, but feeds neither an address nor a guard, need not be kept. Numbers on the stack keep
+        // their places.
         for step in steps.iter_mut().filter(|it| matches!(it.op, Op::Load | Op::Atomic)) {
-            step.to.retain(|it| needed[*it as usize]);
+            let is_used = |it: &u32| needed[*it as usize] != Need::None;
+            if step.space != Space::Local || !step.to.iter().any(is_used) {
+                step.to.retain(is_used);
+            }
         }
         // Steps, registers and files get new numbers.
-        let keeps: Vec<bool> =
-            steps.iter().map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize])).collect();
+        let keeps: Vec<bool> = steps
+            .iter()
+            .map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize] != Need::None))
+            .collect();
         let mut places = Vec::with_capacity(keeps.len() + 1);
         let mut next = 0_i64;
         for keep in &keeps {

@@ -72,7 +72,7 @@ ret;
 .reg .b32 %r<30>;
 .reg .b64 %rd<30>;
 .shared .align 4 .b8 own[400];
-.local .align 4 .b8 stack[64];
+.local .align 16 .b8 stack[64];
 ld.param.u64 %rd1, [x];
 ld.param.u64 %rd2, [y];
 ld.param.u32 %r2, [n];

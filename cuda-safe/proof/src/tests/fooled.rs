@@ -433,11 +433,16 @@ fn addresses_spaces_and_alignment() {
     refused("and.b64 %rd3, %rd1, -16; st.global.u32 [%rd3], 0;", "");
     refused("xor.b64 %rd3, %rd1, 4; st.global.u32 [%rd3], 0;", "");
     refused("min.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 0;", "");
-    // The pointer is stored and loaded, through local memory.
-    refused(
-        "mov.u64 %rd3, stack; st.local.u64 [%rd3], %rd1; ld.local.u64 %rd4, [%rd3]; st.global.u32 [%rd4], 0;",
-        "",
-    );
+    // The pointer is stored and loaded, through local memory: it is the same, unless half of it is another's.
+    let through = |more: &str| {
+        format!(
+            "mov.u64 %rd3, stack; st.local.u64 [%rd3], %rd1; {more} ld.local.u64 %rd4, [%rd3]; \
+             st.global.u32 [%rd4], 0;"
+        )
+    };
+    bytes(&through(""), 4, 0);
+    refused(&through("st.local.u32 [%rd3], 0;"), "");
+    refused(&through("ld.global.u64 %rd4, [%rd2]; st.local.u64 [%rd3], %rd4;"), "");
     // The distance of two pointers guards nothing of a third.
     refused(
         "ld.global.u64 %rd3, [%rd2]; setp.ge.u64 %p1, %rd3, %rd1; @!%p1 ret; add.s64 %rd4, %rd1, 400; \
@@ -573,7 +578,9 @@ fn values_that_change_between_the_guard_and_the_use() {
     refused("bar.red.popc.u32 %r10, 0, %p1; STORE", "");
     refused("mov.u32 %r6, %clock; mov.u32 %r7, %clock; sub.u32 %r10, %r7, %r6; STORE", "");
     // Local arrays that nothing has written, or only in part.
-    refused("st.local.u32 [stack], 5; ld.local.u32 %r10, [stack]; STORE", "");
+    bytes("st.local.u32 [stack], 5; ld.local.u32 %r10, [stack]; STORE", 24, 0);
+    refused("st.local.u16 [stack], 5; ld.local.u32 %r10, [stack]; STORE", "");
+    refused("ld.local.u32 %r10, [stack]; STORE", "");
     refused(&guarded("st.local.u32 [stack], 5; ld.local.u32 %r10, [stack+4];"), "");
 }
 

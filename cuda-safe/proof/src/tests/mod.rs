@@ -10,3 +10,4 @@ mod runs;
 mod searches;
 #[path = "../../tests/kernels/spec.rs"]
 mod spec;
+mod stack;

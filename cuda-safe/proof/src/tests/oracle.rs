@@ -1,6 +1,6 @@
 //! A tiny interpreter of PTX, written from the PTX manual and independent of the lowering and the analysis.
-//! It runs one thread. What the thread loads from memory is random, and so is every floating-point result:
-//! the proof has to hold for all of them.
+//! It runs one thread. What the thread loads from memory is random, but for its own stack, and so is every
+//! floating-point result: the proof has to hold for all of them.
 
 use std::collections::HashMap;
 
@@ -72,6 +72,8 @@ pub(crate) struct Machine<'m, 'a> {
     /// Addresses and sizes of variables by name: in their own space.
     pub(crate) objects: HashMap<String, (u64, u64)>,
     pub(crate) seen: Vec<Seen>,
+    /// The bytes that the thread has stored in local memory.
+    stack: HashMap<u64, u8>,
     pub(crate) steps: u32,
     next: u64,
 }
@@ -127,6 +129,7 @@ impl<'m, 'a> Machine<'m, 'a> {
             random,
             objects: HashMap::new(),
             seen: Vec::new(),
+            stack: HashMap::new(),
             steps: 0,
             next: 0,
         }
@@ -137,6 +140,7 @@ impl<'m, 'a> Machine<'m, 'a> {
         (self.next, self.steps) = (0, 0);
         self.objects.clear();
         self.seen.clear();
+        self.stack.clear();
         for variable in &self.module.variables {
             self.place(
                 variable.name,
@@ -758,9 +762,30 @@ impl<'m, 'a> Machine<'m, 'a> {
         let address = if is_generic && is_in_window { address - WINDOW } else { address };
         let (reads, writes) = (name != "st", !is_load);
         self.seen.push(Seen { address, size, reads, writes, line: it.line });
+        let is_stack = (LOCAL..LOCAL + (1 << 20)).contains(&address);
+        if is_stack && name == "st" {
+            let values = match &o[1] {
+                Operand::List(all) => &all[..],
+                one => std::slice::from_ref(one),
+            };
+            for (value, first) in values.iter().zip((address..).step_by(usize::try_from(element).unwrap())) {
+                let value = self.value(frame, value, bits)?;
+                self.stack.extend((first..first + element.min(8)).zip(value.to_le_bytes()));
+            }
+        }
         if at == 1 {
-            for to in list(&o[0]) {
-                let value = self.random.tricky(&self.near) & mask(bits);
+            for (to, first) in
+                list(&o[0]).into_iter().zip((address..).step_by(usize::try_from(element).unwrap()))
+            {
+                let mut value = self.random.tricky(&self.near) & mask(bits);
+                // What the thread has stored on its stack is there still.
+                let bytes = (first..first + element).map(|at| self.stack.get(&at).copied());
+                if is_stack
+                    && element <= 8
+                    && let Some(bytes) = bytes.collect::<Option<Vec<u8>>>()
+                {
+                    value = bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
+                }
                 let value = if it.words.last().unwrap().starts_with('s') {
                     sign(value, bits).cast_unsigned()
                 } else {

@@ -176,3 +176,45 @@ fn the_smaller_and_the_larger_one() {
         "",
     );
 }
+
+#[test]
+fn a_guard_after_many_quotients() {
+    // Quotients that nothing needs any more make room for what a guard says.
+    let quotients: String =
+        (1..30).map(|by| format!("shr.u32 %r7, %r6, {by}; setp.eq.u32 %p1, %r7, 77; @%p1 ret; ")).collect();
+    let load =
+        |to: &str| format!("ld.volatile.global.u32 {to}, [%rd2]; setp.gt.u32 %p1, {to}, 1000; @%p1 ret; ");
+    let of = |guard: &str, then: &str| {
+        let (first, second) = (load("%r8"), load("%r9"));
+        format!(
+            "ld.volatile.global.u32 %r6, [%rd2]; {quotients} {first} {second} add.u32 %r10, %r8, %r9; \
+             setp.gt.u32 %p1, {guard}; @%p1 ret; {then} STORE"
+        )
+    };
+    bytes(&of("%r10, 99", ""), 400, 4);
+    bytes(&of("%r8, 99", ""), 4 * 1100, 4);
+    // A quotient that is used again is the same.
+    bytes(&of("%r10, 99", "shr.u32 %r10, %r6, 29; shl.b32 %r10, %r10, 3;"), 4 * 57, 4);
+    let same = "shr.u32 %r11, %r6, 5; shr.u32 %r10, %r6, 5; sub.u32 %r10, %r10, %r11;";
+    bytes(&of("%r10, 99", same), 4, 4);
+}
+
+#[test]
+fn integers_that_only_become_floats() {
+    let of = |start: &str, guard: &str| {
+        format!(
+            "{start} add.u32 %r21, %r20, 7; shl.b32 %r22, %r21, 3; xor.b32 %r22, %r22, %r21; \
+             setp.lt.u32 %p2, %r5, 9; @%p2 mov.u32 %r22, %r21; cvt.rn.f32.u32 %f1, %r22; \
+             cvt.rzi.u32.f32 %r10, %f1; {guard} STORE"
+        )
+    };
+    let below = "setp.ge.u32 %p1, %r10, %r2; @%p1 ret;";
+    bytes(&of("ld.volatile.global.u32 %r20, [%rd2];", below), 400, 4);
+    bytes(&of("mov.u32 %r20, %r5;", below), 400, 0);
+    refused(&of("mov.u32 %r20, %r5;", ""), "");
+    // What nothing has written may be another number each time, and so may be what becomes of it.
+    refused(&of("", below), "");
+    refused(&of("setp.eq.u32 %p1, %r5, 3; @%p1 mov.u32 %r20, 1;", below), "");
+    // It is needed as a number, too.
+    bytes(&of("mov.u32 %r20, %r5;", &format!("{below} add.u32 %r10, %r10, %r21;")), 4 * (99 + 63 + 7 + 1), 0);
+}
