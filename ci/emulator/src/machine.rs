@@ -159,6 +159,8 @@ fn host_accessed(address: u64, writes: bool, at: usize) {
     let m = &mut *machine;
     if !writes {
         m.queue.host_reads_flag(&m.allocations, address);
+    } else if thread::function().is_none() {
+        m.queue.host_writes_flag(&m.allocations, address);
     }
     if let (Some(races), Some(it)) = (&mut m.queue.races, m.allocations.at(address)) {
         races.host_accessed(it, (address, writes), thread::function(), HostLine::interrupted(at));

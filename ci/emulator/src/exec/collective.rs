@@ -58,6 +58,7 @@ impl Warp {
             let members = self.uniform(members, group.mask);
             self.check_members(cx, members, group);
             if let Op::WarpBarrier = ins.op {
+                self.comes_to_warp_barrier(cx, group.mask, members);
                 group.pc += 1;
                 if members & self.live & !group.mask != 0 {
                     group.wait = Wait::Warp(members);

@@ -16,8 +16,8 @@ use super::file::lanes;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The number of steps in a row that must look like polls.
 const STEPS: u32 = 8;
-/// How often a step that polls reads a word, at least.
-const AGAIN: u32 = 16;
+/// How often they read a word together, at least.
+const AGAIN: u32 = 128;
 /// The most words that a kernel polls by strong reads, and by others.
 const MOST: [usize; 2] = [64, 4];
 
@@ -26,7 +26,9 @@ const MOST: [usize; 2] = [64, 4];
 struct PolledWord {
     pc: u32,
     bytes: u64,
+    /// How often, and whether in this step.
     times: u32,
+    now: bool,
     value: u64,
 }
 
@@ -61,7 +63,7 @@ impl Polls {
         let due = !self.told && self.began.elapsed() >= self.next;
         if due {
             (self.strong, self.wrote) = (false, false);
-            self.words.values_mut().for_each(|word| word.times = 0);
+            self.words.values_mut().for_each(|word| word.now = false);
         }
         due
     }
@@ -74,9 +76,9 @@ impl Polls {
             return;
         }
         for lane in lanes(mask) {
-            let new = || PolledWord { pc, bytes, times: 0, value: value(at[lane], bytes) };
+            let new = || PolledWord { pc, bytes, times: 0, now: true, value: value(at[lane], bytes) };
             let word = self.words.entry(at[lane].expose_provenance()).or_insert_with(new);
-            word.times = word.times.saturating_add(1);
+            (word.times, word.now) = (word.times.saturating_add(1), true);
         }
     }
 
@@ -85,12 +87,11 @@ impl Polls {
     pub(super) fn ends(&mut self) -> Option<Poll> {
         let most = MOST[usize::from(!self.strong)];
         let at = |at: usize| core::ptr::with_exposed_provenance_mut::<u8>(at);
-        let read =
-            self.words.iter().max_by_key(|(_, word)| word.times).filter(|(_, word)| word.times >= AGAIN);
+        let read = self.words.iter().max_by_key(|(_, word)| word.times);
         let polls = !self.wrote
             && self.words.len() <= most
             // A word that this step has not read may be gone.
-            && self.words.values().all(|word| word.times > 0)
+            && self.words.values().all(|word| word.now)
             && self.words.iter().all(|(place, word)| word.value == value(at(*place), word.bytes));
         let Some((place, word)) = read.filter(|_| polls) else {
             self.steps = 0;
@@ -99,7 +100,7 @@ impl Polls {
             return None;
         };
         self.steps += 1;
-        self.told = self.steps == STEPS;
+        self.told = self.steps >= STEPS && word.times >= AGAIN;
         let poll = Poll { pc: word.pc, at: at(*place), bytes: word.bytes, time: self.began.elapsed() };
         self.told.then_some(poll)
     }

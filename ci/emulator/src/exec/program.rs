@@ -101,8 +101,9 @@ pub struct Program {
 /// The barriers of a kernel, and the code behind each.
 #[derive(Debug, Default)]
 pub struct Behind {
-    /// The instructions that are barriers for all threads.
+    /// The instructions that are barriers for all threads of a block, so many, and then those of warps.
     pub(super) barriers: Vec<u32>,
+    pub(super) of_block: usize,
     /// The first instruction of the kernel.
     pub(super) start: u32,
     /// For each instruction from there on, the barriers that it is behind, as bits.

@@ -197,8 +197,12 @@ impl KernelRaces {
             let word = words.find(number)?;
             let races = |old: &PastAccess| {
                 let same = old.bytes & bytes != 0 && !old.is_strong_with(&new);
-                let harmless = old.writes() && new.writes() && changes_nothing;
-                same && !harmless && !order.is_before(old.who(), old.epoch, new.who())
+                let is_race = same && !order.is_before(old.who(), old.epoch, new.who());
+                let harmless = is_race && old.writes() && new.writes() && changes_nothing;
+                if harmless {
+                    fidelity::note(Limit::SameValues);
+                }
+                is_race && !harmless
             };
             let older = if new.writes() { &word.reads[..] } else { &[] };
             let found = std::iter::once(&word.write).chain(older).find(|old| races(old));

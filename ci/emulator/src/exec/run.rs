@@ -1,9 +1,9 @@
 //! The interpreter's loop: runs the instructions of one warp.
 
 use super::fault::{Fault, Result};
-use super::file::first_lane;
+use super::file::{first_lane, lanes};
 use super::launch::Context;
-use super::program::{CopyQueue, Ins, NONE, Op, Scope};
+use super::program::{Access, CopyQueue, Ins, NONE, Op, Scope};
 use super::warp::{Flow, Group, TURN, Turn, Warp};
 use crate::fidelity::{self, Limit};
 
@@ -48,7 +48,16 @@ impl Warp {
                             self.ends_by(cx, fault, group.mask)?;
                             break;
                         }
+                        let again =
+                            a.strong.is_some() && mask != 0 && self.finds_the_same(ins, mask, a, group.pc);
                         group.pc += 1;
+                        if again {
+                            self.let_others(&group);
+                            if self.has_polled(fuel, &mut polls) {
+                                return Ok(Turn::Ready);
+                            }
+                            break;
+                        }
                     }
                     Op::Store(a) => {
                         cx.pc = group.pc;
@@ -103,15 +112,8 @@ impl Warp {
                                 break;
                             }
                             Flow::Leave => break,
-                            Flow::Yield => {
-                                // The wait costs what other warps could do meanwhile.
-                                *fuel = fuel.saturating_sub(POLL);
-                                polls += 1;
-                                if polls > self.groups.len() {
-                                    return Ok(Turn::Ready);
-                                }
-                                break;
-                            }
+                            Flow::Yield if self.has_polled(fuel, &mut polls) => return Ok(Turn::Ready),
+                            Flow::Yield => break,
                         }
                     }
                 }
@@ -153,6 +155,28 @@ impl Warp {
         pc - group.pc - 1
     }
 
+    /// Counts a poll. Returns whether all groups of the warp have had a turn since.
+    fn has_polled(&self, fuel: &mut u64, polls: &mut usize) -> bool {
+        // The wait costs what other warps could do meanwhile.
+        *fuel = fuel.saturating_sub(POLL);
+        *polls += 1;
+        *polls > self.groups.len()
+    }
+
+    /// Whether a strong access of lanes finds what the warp's last one has found at the same places, so that
+    /// the warp polls.
+    fn finds_the_same(&mut self, ins: &Ins, mask: u32, a: Access, pc: u32) -> bool {
+        let mix = |all: u64, bits: u64| (all.rotate_left(7) ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut found = u64::from(pc) << 32 | u64::from(mask);
+        for lane in lanes(mask) {
+            found = mix(found, self.file.bits(ins.s[4], a.wide_address, lane));
+            for slot in &ins.s[..usize::from(a.count)] {
+                found = mix(found, self.file.bits(*slot, a.wide, lane));
+            }
+        }
+        std::mem::replace(&mut self.found, found) == found
+    }
+
     /// Ends the threads that a fault stops, if the others of the kernel run on.
     #[cold]
     fn ends_by(&mut self, cx: &mut Context<'_>, fault: Fault, mask: u32) -> Result {
@@ -177,7 +201,13 @@ impl Warp {
                     return Ok(self.let_others(group));
                 }
             }
-            Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask)?,
+            Op::Atomic(a, modify, wants) => {
+                self.atomic(cx, a, modify, wants, &ins.s, mask)?;
+                if wants && a.count == 1 && self.finds_the_same(ins, mask, a, group.pc) {
+                    group.pc += 1;
+                    return Ok(self.let_others(group));
+                }
+            }
             Op::Coordinates(first) => self.coordinates(first, &ins.s, mask),
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask)?,
             Op::SurfaceLoad(access) => self.surface_load(cx, access, &ins.s, mask)?,

@@ -9,7 +9,11 @@
 //! threads leave after different numbers of turns.
 //!
 //! Only barriers for all threads count, and not those with a number of threads, which parts of a block use
-//! among themselves. The barriers are those of the kernel itself and what is inlined there, the first 64.
+//! among themselves. A barrier of a warp is skipped by a thread behind it if others wait there for that
+//! thread. The barriers are those of the kernel itself and what is inlined there, the first 64: those of the
+//! block, and then those of warps.
+
+use std::collections::HashMap;
 
 use super::program::{Behind, Ins, NONE, Op, Program};
 use crate::fidelity::{self, Limit};
@@ -34,6 +38,9 @@ impl Behind {
         };
         let mut barriers: Vec<u32> =
             (kernel.start..).zip(code).filter(|(_, ins)| is_barrier(ins)).map(|(at, _)| at).collect();
+        let of_block = barriers.len();
+        let of_warps = (kernel.start..).zip(code).filter(|(_, ins)| matches!(ins.op, Op::WarpBarrier));
+        barriers.extend(of_warps.map(|(at, _)| at));
         if barriers.len() > 64 {
             fidelity::note(Limit::Barriers);
             barriers.truncate(64);
@@ -76,7 +83,12 @@ impl Behind {
             }
         }
         let of = past.iter().zip(&ahead).map(|(past, ahead)| past & !ahead).collect();
-        Self { barriers, start: kernel.start, of }
+        Self { barriers, of_block, start: kernel.start, of }
+    }
+
+    /// The number of a barrier.
+    pub(super) fn number(&self, pc: u32) -> Option<usize> {
+        self.barriers.iter().position(|at| *at == pc)
     }
 
     /// The barriers that an instruction is behind.
@@ -103,12 +115,15 @@ pub(super) struct Arrived {
     most: u32,
     /// The fewest of a thread that is behind the barrier, that thread, and where it was found there.
     fewest: Option<(u32, u32, u32)>,
+    /// Where each thread was found behind the barrier, if it is one of a warp.
+    behind: HashMap<u32, u32>,
     told: bool,
 }
 
 /// A barrier that part of a block skips.
 pub(super) struct Skip {
     pub(super) barrier: usize,
+    pub(super) is_warp: bool,
     /// The threads that have arrived more often than the one that skips it: how many, and one of them.
     pub(super) waiting: (usize, u32),
     /// The one that skips it, how often it has arrived, and where it is.
@@ -136,13 +151,23 @@ impl Arrivals {
     }
 
     /// Notes that a thread is behind barriers. Returns those where it was not.
-    pub(super) fn go_on(&mut self, barriers: u64, thread: u32, threads: u32, pc: u32) -> u64 {
+    pub(super) fn go_on(
+        &mut self,
+        (barriers, of_block): (u64, usize),
+        thread: u32,
+        threads: u32,
+        pc: u32,
+    ) -> u64 {
         self.behind.resize(threads as usize, 0);
         let Some(behind) = self.behind.get_mut(thread as usize) else { return 0 };
         let new = barriers & !*behind;
         *behind |= new;
         for number in numbers(new) {
             let it = self.barrier(number);
+            if number >= of_block {
+                it.behind.insert(thread, pc);
+                continue;
+            }
             let times = it.times.get(thread as usize).copied().unwrap_or(0);
             if it.fewest.is_none_or(|(fewest, ..)| times < fewest) {
                 it.fewest = Some((times, thread, pc));
@@ -169,8 +194,21 @@ impl Arrived {
     pub(super) fn skip(&mut self, barrier: usize) -> Option<Skip> {
         let (times, thread, pc) = self.fewest.filter(|(fewest, ..)| *fewest < self.most && !self.told)?;
         self.told = true;
+        let is_warp = false;
         let mut more = (0..).zip(&self.times).filter(|(_, of)| **of > times).map(|(thread, _)| thread);
         let first = more.next().unwrap_or(0);
-        Some(Skip { barrier, waiting: (1 + more.count(), first), thread, times, pc })
+        Some(Skip { barrier, is_warp, waiting: (1 + more.count(), first), thread, times, pc })
+    }
+
+    /// The same of threads that wait at a barrier of their warp for others, once.
+    pub(super) fn skip_of_warp(
+        &mut self,
+        barrier: usize,
+        waiting: (usize, u32),
+        mut others: impl Iterator<Item = u32>,
+    ) -> Option<Skip> {
+        let (thread, pc) = others.find_map(|thread| Some((thread, *self.behind.get(&thread)?)))?;
+        let is_new = !std::mem::replace(&mut self.told, true);
+        is_new.then_some(Skip { barrier, is_warp: true, waiting, thread, times: 0, pc })
     }
 }

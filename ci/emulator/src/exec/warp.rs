@@ -134,6 +134,8 @@ pub(super) struct Warp {
     pub(super) rank: u32,
     unfair: u32,
     stamp: u64,
+    /// What its last strong access has found, and where.
+    pub(super) found: u64,
 }
 
 impl Warp {
@@ -167,6 +169,7 @@ impl Warp {
             rank: 0,
             unfair: 0,
             stamp: 0,
+            found: 0,
         }
     }
 
@@ -186,7 +189,7 @@ impl Warp {
         }
         self.groups.clear();
         (self.reducing, self.arrived, self.rank) = ([None; LANES], [None; LANES], rank);
-        (self.side, self.unfair, self.stamp) = (0, 0, 0);
+        (self.side, self.unfair, self.stamp, self.found) = (0, 0, 0, 0);
         self.products = Products::NOTHING;
         self.groups.push(Group { mask: self.live, pc: start, depth: 0, wait: Wait::Nothing, stamp: 0 });
     }

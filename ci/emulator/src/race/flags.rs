@@ -1,6 +1,7 @@
 //! The addresses by which operations hand memory to others that run at the same time.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use crate::exec::address_map::AddressMap;
 use crate::exec::program::Scope;
@@ -18,6 +19,18 @@ struct Flag {
     by: u32,
 }
 
+/// The most flags of the host that are remembered.
+const OF_HOST: usize = 32;
+
+/// Eight bytes that the host has written, which may be a flag.
+#[derive(Clone, Copy, Debug)]
+struct HostFlag {
+    at: usize,
+    /// The first value that was seen there since it has that value, and an operation that comes after what
+    /// the host had done until then.
+    seen: Option<(u64, OperationId)>,
+}
+
 /// The flags of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
@@ -27,6 +40,7 @@ pub(crate) struct Flags {
     setters: BTreeSet<OperationId>,
     /// What an operation has found at an address: the count, and the value in memory of the host.
     found: HashMap<(OperationId, usize), (u32, Option<u64>)>,
+    of_host: VecDeque<HostFlag>,
 }
 
 impl Flags {
@@ -95,6 +109,42 @@ impl Flags {
     pub(crate) fn set_by(&mut self, at: usize, device: Option<usize>) -> Vec<OperationId> {
         let by = self.at(at).map_or(&[][..], |(_, by)| by);
         by.iter().filter(|it| it.2 || Some(it.1) == device).map(|it| it.0).collect()
+    }
+
+    /// The host is about to write eight bytes. Notes the values of its earlier ones, which `value` reads as
+    /// long as they are there. `now` makes an operation that comes after what the host has done.
+    pub(crate) fn host_writes(
+        &mut self,
+        at: usize,
+        value: impl Fn(usize) -> Option<u64>,
+        now: impl FnOnce() -> Option<OperationId>,
+    ) {
+        let now = LazyCell::new(now);
+        self.of_host.retain_mut(|flag| {
+            let Some(value) = value(flag.at) else { return false };
+            if flag.seen.is_none_or(|seen| seen.0 != value) {
+                flag.seen = now.map(|now| (value, now));
+            }
+            true
+        });
+        if self.of_host.iter().all(|flag| flag.at != at) {
+            if self.of_host.len() == OF_HOST {
+                self.of_host.pop_front();
+            }
+            self.of_host.push_back(HostFlag { at, seen: None });
+        }
+    }
+
+    /// A kernel has found a new value in eight bytes: what was seen there before does not count any more.
+    pub(crate) fn host_changed(&mut self, at: usize, value: u64) {
+        let changed = |flag: &&mut HostFlag| flag.at == at && flag.seen.is_some_and(|seen| seen.0 != value);
+        self.of_host.iter_mut().filter(changed).for_each(|flag| flag.seen = None);
+    }
+
+    /// An operation that comes after what the host had done when it wrote this value, if that was seen.
+    pub(crate) fn set_by_host(&self, at: usize, value: u64) -> Option<OperationId> {
+        let seen = self.of_host.iter().find(|flag| flag.at == at)?.seen?;
+        (seen.0 == value).then_some(seen.1)
     }
 
     /// Forgets all of them.

@@ -5,7 +5,8 @@
 //! after all that the other one has done so far. That may be more than what was before the flag: no ordered
 //! program is reported, and some races are missed. What the host reads by page faults is the same for the
 //! host. The host's own flags are in memory that it reaches: a kernel that finds a new value there comes
-//! after all that the host has done so far.
+//! after all that the host has done so far. If the host has since written elsewhere, and the flag had its
+//! value already then, the kernel does not come after that.
 
 use std::sync::Arc;
 
@@ -22,6 +23,14 @@ use crate::race::guard;
 fn on_host(allocations: &Allocations, at: *mut u8) -> Option<(&Allocation, u64)> {
     let it = allocations.around(at).filter(|it| it.kind.on_host() || it.kind == Kind::Managed)?;
     Some((it, it.start + u64::try_from(at.addr() - it.host.addr()).unwrap_or(0)))
+}
+
+/// The address of the eight bytes around an address, and their value, if the host reaches them.
+fn word_on_host(allocations: &Allocations, at: usize) -> Option<(usize, u64)> {
+    let at = at & !7;
+    let (it, address) = on_host(allocations, core::ptr::with_exposed_provenance_mut(at))?;
+    let byte = |n| u64::from(it.byte(address - it.start + n));
+    Some((at, (0..8).rev().fold(0, |value, n| value << 8 | byte(n))))
 }
 
 impl DeviceEnv<'_> {
@@ -54,8 +63,15 @@ impl DeviceEnv<'_> {
                 _ => self.polled.insert((at.addr(), on_host(self.allocations, at).is_some())).1,
             };
         let (id, device) = (self.id, self.device);
-        let races = self.queue.races.as_mut();
-        races.is_some_and(|races| races.flags.is_new(at.addr(), (id, device), on_host.then_some(value)))
+        let Some(races) = self.queue.races.as_mut() else { return false };
+        let is_new = races.flags.is_new(at.addr(), (id, device), on_host.then_some(value));
+        if is_new
+            && on_host
+            && let Some((at, value)) = word_on_host(self.allocations, at.addr())
+        {
+            races.flags.host_changed(at, value);
+        }
+        is_new
     }
 
     /// Has the kernel's next accesses come after those of whoever has set a flag.
@@ -67,9 +83,14 @@ impl DeviceEnv<'_> {
                 before.push(self.queue.so_far(self.allocations, id));
             }
         }
-        let pointer = core::ptr::with_exposed_provenance_mut(at);
-        if guard::is_used() && on_host(self.allocations, pointer).is_some() {
-            before.extend(self.queue.push_done(self.device, None, "the host", &[]));
+        if guard::is_used()
+            && let Some((at, value)) = word_on_host(self.allocations, at)
+        {
+            let races = self.queue.races.as_ref();
+            let seen = races.and_then(|races| {
+                races.flags.set_by_host(at, value).filter(|id| races.order.get(*id).is_some())
+            });
+            before.extend(seen.or_else(|| self.queue.push_host(self.device)));
         }
         self.divide(program);
         self.grid().acquired.extend(before);
@@ -95,6 +116,20 @@ impl Queue {
         let phase = if grid.phases < MOST_PHASES { grid.phase } else { None };
         self.grids.insert(id, grid);
         phase.unwrap_or(id)
+    }
+
+    /// Notes that the host is about to write to an address.
+    pub(crate) fn host_writes_flag(&mut self, allocations: &Allocations, address: u64) {
+        let Some(it) = allocations.at(address) else { return };
+        let at = it.host.addr() + usize::try_from(address - it.start).unwrap_or(0);
+        let Some(mut flags) = self.races.as_mut().map(|races| std::mem::take(&mut races.flags)) else {
+            return;
+        };
+        let value = |at| word_on_host(allocations, at).map(|word| word.1);
+        flags.host_writes(at & !7, value, || self.push_host(it.device));
+        if let Some(races) = &mut self.races {
+            races.flags = flags;
+        }
     }
 
     /// Notes that the host has read an address. If it is a flag, the host comes after whoever has set it.

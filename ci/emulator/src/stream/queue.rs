@@ -141,6 +141,14 @@ impl Queue {
         Some(self.last)
     }
 
+    /// The same, of nothing but what the host has done so far, without a line: for its flags.
+    pub(super) fn push_host(&mut self, device: usize) -> Option<OperationId> {
+        let races = self.races.as_mut()?;
+        self.last += 1;
+        races.order.add(self.last, device, &[], Origin { call: "the host", ..Origin::default() });
+        Some(self.last)
+    }
+
     /// The same, from a stream or a graph.
     pub(super) fn push_from(
         &mut self,

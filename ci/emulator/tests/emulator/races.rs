@@ -121,8 +121,8 @@ fn a_thread_that_speaks_for_its_block_needs_barriers() {
         "race",
         &SCHEDULES,
         "flag_before_the_barrier barrier_forgotten_behind_the_flag warp_barrier_forgotten_behind_the_flag
-         warp_barrier_forgotten_before_the_flag last_block barrier_of_blocks_without_a_fence
-         barrier_of_blocks_too_early grid_barrier_forgotten",
+         warp_barrier_forgotten_before_the_flag flag_of_a_lane_that_has_not_met last_block
+         barrier_of_blocks_without_a_fence barrier_of_blocks_too_early grid_barrier_forgotten",
     );
 }
 
@@ -154,6 +154,16 @@ fn a_thread_outside_of_the_mask_of_its_instruction_is_named() {
         "barrier",
         &SCHEDULES,
         "outside_of_its_mask shuffle_outside_of_its_mask vote_outside_of_its_mask",
+    );
+}
+
+#[test]
+fn a_barrier_that_part_of_a_warp_skips_is_named() {
+    table(
+        "races",
+        "barrier",
+        &SCHEDULES,
+        "skipped_by_half_of_a_warp skipped_by_named_lanes skipped_in_a_loop skipped_before_the_others",
     );
 }
 
@@ -215,12 +225,14 @@ fn volatile_accesses_race_if_they_are_to_be_plain() {
 
 #[test]
 fn flags_between_kernels_and_the_host_are_silent_where_they_order() {
-    for case in ["release_store", "from_the_host", "from_the_host_managed"] {
-        for schedule in SCHEDULES {
-            is_silent("flags", case, schedule);
-        }
-    }
-    table("flags", "race", &SCHEDULES, "between_kernels between_kernels_without_acquire managed_flag");
+    SCHEDULES.iter().for_each(|schedule| is_silent("flags", "release_store", schedule));
+    table(
+        "flags",
+        "race",
+        &SCHEDULES,
+        "between_kernels between_kernels_without_acquire managed_flag from_the_host from_the_host_managed
+         written_behind_the_flag",
+    );
 }
 
 #[test]

@@ -107,6 +107,8 @@ fn a_finding_names_the_kernel_the_blocks_and_the_threads_once() {
 #[test]
 fn threads_that_shuffles_groups_flags_and_barriers_order_are_not_reported() {
     for schedule in ["late", "eager", "random:1"] {
-        assert_eq!(run("correct", false, schedule), (Some(0), String::new()), "{schedule}");
+        // In one of the kernels several threads write the same.
+        let same = "CUDA emulator: not checked: races of threads that write the value that is there\n";
+        assert_eq!(run("correct", false, schedule), (Some(0), same.to_owned()), "{schedule}");
     }
 }

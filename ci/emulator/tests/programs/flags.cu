@@ -43,7 +43,7 @@ __global__ void gives_by_release(Shared *s) {
 __global__ void takes(Shared *s, bool acquires, unsigned *out) {
     while (LD("volatile", s->flag) == 0) {}
     if (acquires) __threadfence_system();
-    out[0] = s->data[7]; // between_kernels: second; between_kernels_without_acquire: second
+    out[0] = s->data[7]; // between_kernels: second; between_kernels_without_acquire: second; from_the_host: second; from_the_host_managed: second; written_behind_the_flag: second
 }
 
 __global__ void gives_to_a_kernel(Shared *s) {
@@ -98,13 +98,14 @@ bool to_the_host(bool managed, Way way, bool waits) {
     return got <= 1;
 }
 
-// Correct.
-bool from_the_host(bool managed) {
+// The host writes the data and then the flag, for which a kernel waits, and acquires it.
+bool from_the_host(bool managed, bool acquires, bool flag_first) {
     Shared *s = shared(managed);
     unsigned *out = reinterpret_cast<unsigned *>(device(4));
-    takes<<<1, 1, 0, stream()>>>(s, true, out);
-    write_by_host(&s->data[7], 1);
-    write_by_host(s->flag, 1);
+    takes<<<1, 1, 0, stream()>>>(s, acquires, out);
+    if (flag_first) write_by_host(s->flag, 1);
+    write_by_host(&s->data[7], 1); // from_the_host: first; from_the_host_managed: first; written_behind_the_flag: first
+    if (!flag_first) write_by_host(s->flag, 1);
     OK(cudaDeviceSynchronize());
     return true;
 }
@@ -127,8 +128,9 @@ bool run(const std::string &name, bool right) {
     if (name == "managed_flag") return to_the_host(true, right ? RELEASES : RELAXED, true);
     if (name == "pinned_flag_of_the_device") return to_the_host(false, right ? RELEASES : RELEASES_THE_DEVICE, true);
     if (name == "pinned_flag_unread") return to_the_host(false, RELEASES, right);
-    if (name == "from_the_host") return from_the_host(false);
-    if (name == "from_the_host_managed") return from_the_host(true);
+    if (name == "from_the_host") return from_the_host(false, right, false);
+    if (name == "from_the_host_managed") return from_the_host(true, right, false);
+    if (name == "written_behind_the_flag") return from_the_host(false, true, !right);
     if (name == "between_kernels") return between_kernels(right, true);
     if (name == "between_kernels_without_acquire") return between_kernels(true, right);
     if (name == "release_store") {

@@ -45,59 +45,42 @@ struct Shared {
 
 // A flag between two blocks, of which one mistake each makes a race.
 
-__global__ void no_release_fence(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // no_release_fence: first
-        if (right) __threadfence();
-        ST("volatile", &s->flag, 1);
-    } else {
-        UNTIL("volatile", &s->flag, 1)
-        __threadfence();
-        s->out[0] = s->data[0]; // no_release_fence: second
-    }
-}
+enum Mistake { MISSING, TOO_EARLY, OF_BLOCK };
 
-__global__ void no_acquire_fence(Shared *s, bool right) {
+// The fence of the one who releases or acquires is missing, too early, or of the block.
+template <bool RELEASES, Mistake MISTAKE> __global__ void by_fences(Shared *s, bool right) {
     if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // no_acquire_fence: first
-        __threadfence();
-        ST("volatile", &s->flag, 1);
-    } else {
-        UNTIL("volatile", &s->flag, 1)
-        if (right) __threadfence();
-        s->out[0] = s->data[0]; // no_acquire_fence: second
-    }
+    bool wrong = !right && (blockIdx.x == 0) == RELEASES;
+    if (wrong && MISTAKE == TOO_EARLY) __threadfence();
+    if (blockIdx.x == 0) s->data[0] = 1; // no_release_fence: first; release_fence_too_early: first; release_fence_of_block: first; no_acquire_fence: first; acquire_fence_too_early: first; acquire_fence_of_block: first
+    else UNTIL("volatile", &s->flag, 1)
+    if (!wrong) __threadfence();
+    else if (MISTAKE == OF_BLOCK) __threadfence_block();
+    if (blockIdx.x == 0) ST("volatile", &s->flag, 1);
+    else s->out[0] = s->data[0]; // no_release_fence: second; release_fence_too_early: second; release_fence_of_block: second; no_acquire_fence: second; acquire_fence_too_early: second; acquire_fence_of_block: second
 }
+constexpr auto no_release_fence = by_fences<true, MISSING>, no_acquire_fence = by_fences<false, MISSING>,
+               release_fence_too_early = by_fences<true, TOO_EARLY>, acquire_fence_too_early = by_fences<false, TOO_EARLY>,
+               release_fence_of_block = by_fences<true, OF_BLOCK>, acquire_fence_of_block = by_fences<false, OF_BLOCK>;
 
-__global__ void release_fence_too_early(Shared *s, bool right) {
+// The store that releases or the load that acquires is relaxed, or of the block.
+template <bool RELEASES, Mistake MISTAKE> __global__ void by_accesses(Shared *s, bool right) {
     if (threadIdx.x != 0) return;
+    bool wrong = !right && (blockIdx.x == 0) == RELEASES;
     if (blockIdx.x == 0) {
-        if (!right) __threadfence();
-        s->data[0] = 1; // release_fence_too_early: first
-        if (right) __threadfence();
-        ST("volatile", &s->flag, 1);
+        s->data[0] = 1; // relaxed_store: first; release_store_of_block: first; relaxed_load: first; acquire_load_of_block: first
+        if (!wrong) ST("release.gpu", &s->flag, 1);
+        else if (MISTAKE == OF_BLOCK) ST("release.cta", &s->flag, 1);
+        else ST("relaxed.gpu", &s->flag, 1);
     } else {
-        UNTIL("volatile", &s->flag, 1)
-        __threadfence();
-        s->out[0] = s->data[0]; // release_fence_too_early: second
+        if (!wrong) UNTIL("acquire.gpu", &s->flag, 1)
+        else if (MISTAKE == OF_BLOCK) UNTIL("acquire.cta", &s->flag, 1)
+        else UNTIL("relaxed.gpu", &s->flag, 1)
+        s->out[0] = s->data[0]; // relaxed_store: second; release_store_of_block: second; relaxed_load: second; acquire_load_of_block: second
     }
 }
-
-__global__ void acquire_fence_too_early(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // acquire_fence_too_early: first
-        __threadfence();
-        ST("volatile", &s->flag, 1);
-    } else {
-        if (!right) __threadfence();
-        UNTIL("volatile", &s->flag, 1)
-        if (right) __threadfence();
-        s->out[0] = s->data[0]; // acquire_fence_too_early: second
-    }
-}
+constexpr auto relaxed_store = by_accesses<true, MISSING>, relaxed_load = by_accesses<false, MISSING>,
+               release_store_of_block = by_accesses<true, OF_BLOCK>, acquire_load_of_block = by_accesses<false, OF_BLOCK>;
 
 // The flag that is read is set before the data is written.
 __global__ void other_flag(Shared *s, bool right) {
@@ -124,76 +107,6 @@ __global__ void other_release(Shared *s, bool right) {
     } else {
         UNTIL("acquire.gpu", right ? &s->flag : &s->second, 1)
         s->out[0] = s->data[0]; // other_release: second
-    }
-}
-
-__global__ void release_fence_of_block(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // release_fence_of_block: first
-        if (right) __threadfence(); else __threadfence_block();
-        ST("relaxed.gpu", &s->flag, 1);
-    } else {
-        UNTIL("relaxed.gpu", &s->flag, 1)
-        __threadfence();
-        s->out[0] = s->data[0]; // release_fence_of_block: second
-    }
-}
-
-__global__ void acquire_fence_of_block(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // acquire_fence_of_block: first
-        __threadfence();
-        ST("relaxed.gpu", &s->flag, 1);
-    } else {
-        UNTIL("relaxed.gpu", &s->flag, 1)
-        if (right) __threadfence(); else __threadfence_block();
-        s->out[0] = s->data[0]; // acquire_fence_of_block: second
-    }
-}
-
-__global__ void release_store_of_block(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // release_store_of_block: first
-        if (right) ST("release.gpu", &s->flag, 1); else ST("release.cta", &s->flag, 1);
-    } else {
-        UNTIL("acquire.gpu", &s->flag, 1)
-        s->out[0] = s->data[0]; // release_store_of_block: second
-    }
-}
-
-__global__ void acquire_load_of_block(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // acquire_load_of_block: first
-        ST("release.gpu", &s->flag, 1);
-    } else {
-        if (right) UNTIL("acquire.gpu", &s->flag, 1) else UNTIL("acquire.cta", &s->flag, 1)
-        s->out[0] = s->data[0]; // acquire_load_of_block: second
-    }
-}
-
-__global__ void relaxed_load(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // relaxed_load: first
-        ST("release.gpu", &s->flag, 1);
-    } else {
-        if (right) UNTIL("acquire.gpu", &s->flag, 1) else UNTIL("relaxed.gpu", &s->flag, 1)
-        s->out[0] = s->data[0]; // relaxed_load: second
-    }
-}
-
-__global__ void relaxed_store(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        s->data[0] = 1; // relaxed_store: first
-        if (right) ST("release.gpu", &s->flag, 1); else ST("relaxed.gpu", &s->flag, 1);
-    } else {
-        UNTIL("acquire.gpu", &s->flag, 1)
-        s->out[0] = s->data[0]; // relaxed_store: second
     }
 }
 
@@ -419,6 +332,19 @@ __global__ void warp_barrier_forgotten_before_the_flag(Shared *s, bool right) {
     }
 }
 
+// The lane whose word is read has met half of its warp, and not the lane whose flag is acquired.
+__global__ void flag_of_a_lane_that_has_not_met(Shared *s, bool right) {
+    if (blockIdx.x == 0) {
+        s->data[threadIdx.x] = 1; // flag_of_a_lane_that_has_not_met: first
+        if (right) __syncwarp();
+        else if (threadIdx.x < 16) __syncwarp(0xffff);
+        ST("release.gpu", &s->out[threadIdx.x], 1);
+    } else if (threadIdx.x == 0) {
+        UNTIL("acquire.gpu", &s->out[16], 1)
+        s->out[N] = s->data[0]; // flag_of_a_lane_that_has_not_met: second
+    }
+}
+
 // The last block adds what all have written.
 __global__ void last_block(Shared *s, bool right) {
     __shared__ bool last;
@@ -618,6 +544,45 @@ __global__ void vote_outside_of_its_mask(Shared *s, bool right) {
     unsigned mask = right ? ~0u : ~1u, got;
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 5; vote.sync.ballot.b32 %0, p, %2; }" : "=r"(got) : "r"(threadIdx.x), "r"(mask)); // vote_outside_of_its_mask: first
     s->out[threadIdx.x] = got;
+}
+
+// Barriers of a warp that some of its lanes skip, and go on behind.
+
+__global__ void skipped_by_half_of_a_warp(Shared *s, bool right) {
+    if (right || threadIdx.x % 32 < 16) __syncwarp(); // skipped_by_half_of_a_warp: first
+    s->out[threadIdx.x] = threadIdx.x; // skipped_by_half_of_a_warp: second
+}
+
+__global__ void skipped_by_named_lanes(Shared *s, bool right) {
+    if (threadIdx.x % 32 < 8) __syncwarp(right ? 0xff : 0xfff); // skipped_by_named_lanes: first
+    s->out[threadIdx.x] = threadIdx.x; // skipped_by_named_lanes: second
+}
+
+// Lanes leave the loop after different numbers of turns.
+__global__ void skipped_in_a_loop(Shared *s, bool right) {
+    for (unsigned at = threadIdx.x; at < (right ? 2 * N : N + 40); at += N) {
+        s->out[at] = at;
+        __syncwarp(); // skipped_in_a_loop: first
+    }
+    s->data[threadIdx.x] = threadIdx.x; // skipped_in_a_loop: second
+}
+
+// The one that skips it is ahead of the others, who wait for its word.
+__global__ void skipped_before_the_others(Shared *s, bool right) {
+    __shared__ unsigned done[N];
+    volatile unsigned *ready = &done[threadIdx.x / 32];
+    if (threadIdx.x % 32 == 0) *ready = 0;
+    __syncwarp();
+    if (threadIdx.x % 32 != 0) {
+        if (!right) while (*ready == 0) {}
+        __syncwarp(); // skipped_before_the_others: first
+    } else {
+        *ready = 1;
+        if (right) __syncwarp();
+    }
+    s->out[threadIdx.x] = 1; // skipped_before_the_others: second
+#pragma unroll 1
+    for (unsigned i = 0; i < 100; i++) LD("volatile", &s->flag);
 }
 
 // Barriers of a block.
@@ -884,6 +849,7 @@ int main(int count, char **arguments) {
     CASE(barrier_forgotten_behind_the_flag, 2, N);
     CASE(warp_barrier_forgotten_behind_the_flag, 2, 32);
     CASE(warp_barrier_forgotten_before_the_flag, 2, 32);
+    CASE(flag_of_a_lane_that_has_not_met, 2, 32);
     CASE(last_block, 4, 64);
     CASE(barrier_of_blocks_without_a_fence, 2, N);
     CASE(barrier_of_blocks_too_early, 2, N);
@@ -907,6 +873,10 @@ int main(int count, char **arguments) {
     CASE(outside_of_its_mask, 1, 32);
     CASE(shuffle_outside_of_its_mask, 1, 32);
     CASE(vote_outside_of_its_mask, 1, 32);
+    CASE(skipped_by_half_of_a_warp, 1, N);
+    CASE(skipped_by_named_lanes, 1, N);
+    CASE(skipped_in_a_loop, 1, N);
+    CASE(skipped_before_the_others, 1, N);
     CASE(no_barrier, 1, N);
     CASE(barrier_counts_too, 1, N);
     CASE(next_round, 1, N);

@@ -6,6 +6,8 @@
 //! clock, and so do the warps that a barrier orders.
 
 mod clock;
+#[cfg(test)]
+mod model;
 mod released;
 mod strong;
 mod times;

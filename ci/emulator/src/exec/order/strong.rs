@@ -7,7 +7,7 @@ use super::HappensBefore;
 use super::clock::{Clock, Joins, Others};
 use super::released::{Location, Release};
 use super::times::Times;
-use super::warp::{Observed, WarpOrder};
+use super::warp::{LaneGroup, Observed, WarpOrder};
 use crate::exec::file::{LANES, lanes};
 use crate::exec::program::{Scope, Strength};
 use crate::fidelity::{self, Limit};
@@ -63,8 +63,8 @@ impl StrongAccess<'_> {
 struct Releases {
     now: u32,
     is_exact: bool,
-    /// What the last lane knew, and the whole of it.
-    known: Option<(Arc<Clock>, Arc<Clock>)>,
+    /// The last lane's group, and the whole of what it knew.
+    known: Option<(LaneGroup, Arc<Clock>)>,
     last: Option<Release>,
 }
 
@@ -82,8 +82,8 @@ impl Releases {
         let (warp, block) = (access.warp, access.block);
         let (mut clock, mut time) = if access.strength.releases {
             let group = order.group(lane)?;
-            let known = self.known.take().filter(|known| Arc::ptr_eq(&known.0, &group.clock));
-            let known = known.unwrap_or_else(|| (Arc::clone(&group.clock), group.whole(warp, joins.threads)));
+            let known = self.known.take().filter(|known| known.0.knows_the_same(group));
+            let known = known.unwrap_or_else(|| (group.clone(), group.whole(warp, joins.threads)));
             (Arc::clone(&self.known.insert(known).1), self.now)
         } else {
             let (clock, time) = order.released(lane, wide)?;

@@ -19,6 +19,11 @@ pub(super) struct LaneGroup {
 }
 
 impl LaneGroup {
+    /// Whether other lanes know the same, by one clock.
+    pub(super) fn knows_the_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.clock, &other.clock) && (self.with, self.met) == (other.with, other.met)
+    }
+
     /// All that the lanes know.
     pub(super) fn whole(&self, warp: usize, threads: usize) -> Arc<Clock> {
         if self.met == 0 {
