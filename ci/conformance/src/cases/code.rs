@@ -518,30 +518,17 @@ fn fault() -> Calls {
     }
 }
 
-/// What is asked after the device was reset, of the objects of before.
+/// What is asked after the device was reset, of the objects of before. Streams, events and arrays are left out:
+/// their codes differ from one run to the next, and some calls end the process.
 fn reset() -> Calls {
     calls! { it;
         "after a reset" {
-            "a query of a stream" cudaStreamQuery(it.on);
-            "a wait for a stream" cudaStreamSynchronize(it.on);
-            "the end of a stream" cudaStreamDestroy(it.on);
-            "the flags of a stream" cudaStreamGetFlags(it.on, it.room());
-            "work of a stream" cudaMemsetAsync(it.block.ptr(), 0, BYTES, it.on);
-            "a kernel on a stream" cudaLaunchKernel(it.kernel(), ONE, ONE, null(), 0, it.on);
-            "a capture of a stream" cudaStreamBeginCapture(it.on, sys::cudaStreamCaptureModeGlobal);
-            "a record on a stream" cudaEventRecord(it.mark, it.on);
-            "a record of an event" cudaEventRecord(it.mark, null());
-            "a query of an event" cudaEventQuery(it.mark);
-            "a wait for an event" cudaEventSynchronize(it.mark);
-            "the end of an event" cudaEventDestroy(it.mark);
-            "a stream's wait for an event" cudaStreamWaitEvent(null(), it.mark, 0);
             "a launch of a graph" cudaGraphLaunch(it.run, null());
             "the end of an executable graph" cudaGraphExecDestroy(it.run);
             "a new executable graph" cudaGraphInstantiate(it.room(), it.graph, 0);
             "the end of a graph" cudaGraphDestroy(it.graph);
             "memory of a pool" cudaMallocFromPoolAsync(it.room(), BYTES, it.pool, null());
             "the end of a pool" cudaMemPoolDestroy(it.pool);
-            "the end of an array" cudaFreeArray(it.array);
             "the end of memory" cudaFreeAsync(it.block.ptr(), null());
         }
     }

@@ -188,8 +188,8 @@ api! {
         call, out: Out<'_, cudaArray_t>, mipmap: cudaMipmappedArray_const_t, level: c_uint,
     ) {
         let (machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
-        put(Some(out), pointer(machine.allocations.level(handle(mipmap), level)?).cast())
+        let found = machine.allocations.level(handle(mipmap), level)?;
+        put(out, pointer(found).cast())
     }
 
     /// One plane of an array whose format has several, as an array that lives as long.

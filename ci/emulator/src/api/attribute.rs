@@ -15,7 +15,7 @@ api! {
     /// The kind of memory that an address is in, and the addresses by which the host and the devices know it.
     allowed fn cudaPointerGetAttributes(call, out: Out<'_, cudaPointerAttributes>, memory: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        let (machine, current) = call.context()?;
+        let (machine, current) = call.any_context()?;
         let null = core::ptr::null_mut();
         let (type_, device, on_device, on_host) = match machine.allocations.usable(address(memory)) {
             None | Some(Allocation { kind: Kind::Array, .. }) => (cudaMemoryTypeUnregistered, NO_DEVICE, null, memory.cast_mut()),

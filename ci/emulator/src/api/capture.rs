@@ -5,7 +5,7 @@ use core::ffi::{c_uint, c_ulonglong};
 use std::cell::RefCell;
 
 use super::graph::{destroy, graph, handles};
-use super::{Call, Out, api};
+use super::{Call, Out, api, follows_null};
 use crate::error::Answer;
 use crate::graph::capture::Id;
 use crate::sys::*;
@@ -135,6 +135,7 @@ api! {
         flags: c_uint,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
+        machine.captures.of(key).filter(|it| !it.1.invalid).ok_or(cudaErrorIllegalState)?;
         // SAFETY: the program promises that both lists have `count` elements or are null.
         unsafe { plain(edges, count) }?;
         // SAFETY: the program promises that both lists have `count` elements or are null.
@@ -163,7 +164,7 @@ api! {
     /// Changes the capture mode of the calling thread, and returns the old one.
     allowed fn cudaThreadExchangeStreamCaptureMode(call, mode: Option<&mut cudaStreamCaptureMode>) {
         drop(call.machine()?);
-        let mode = mode.ok_or(cudaErrorInvalidValue)?;
+        let Some(mode) = mode else { follows_null(call, "the mode") };
         *mode = thread::exchange_capture_mode(*mode);
         Ok(())
     }

@@ -125,7 +125,7 @@ api! {
 
     /// How the host waits for the current device.
     allowed fn cudaGetDeviceFlags(call, flags: Out<'_, c_uint>) {
-        let (mut machine, device) = call.current()?;
+        let (mut machine, device) = (call.machine()?, thread::device());
         let state = device_mut(&mut machine, device)?;
         put(flags, if state.ended { state.flags } else { state.flags | ALWAYS })
     }

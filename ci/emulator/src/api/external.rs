@@ -151,8 +151,9 @@ api! {
         description: Option<&cudaExternalMemoryMipmappedArrayDesc>,
     ) {
         let (machine, _) = call.context()?;
-        if out.is_none() || description.is_none() {
-            return Err(cudaErrorInvalidValue);
+        let it = out.and(description).ok_or(cudaErrorInvalidValue)?;
+        if it.formatDesc.x == 0 {
+            return Err(cudaErrorInvalidChannelDescriptor);
         }
         machine.externals.memories.get(&memory.addr()).ok_or(cudaErrorInvalidValue)?;
         Err(unknown(call, "array of external memory"))

@@ -237,6 +237,9 @@ api! {
         let each = (profile().shared << 10) / blocks;
         let left = each.saturating_sub(program.static_shared);
         let left = left.min(most_dynamic(&program, registry().kernel(function.addr())?));
+        if out.is_none() {
+            follows_null(call, "the place of the answer");
+        }
         put(out, usize::try_from(left).unwrap_or(0))
     }
 }

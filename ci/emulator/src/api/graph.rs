@@ -141,7 +141,7 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
 api! {
     /// Makes a graph without nodes.
     allowed fn cudaGraphCreate(call, out: Out<'_, cudaGraph_t>, flags: c_uint) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         if flags != 0 {
             return Err(cudaErrorInvalidValue);
@@ -152,7 +152,7 @@ api! {
 
     /// Destroys a graph. Executable graphs that were made from it stay.
     allowed fn cudaGraphDestroy(call, graph: cudaGraph_t) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         if machine.graphs.get(graph.addr())?.owned {
             return Err(cudaErrorInvalidValue);
         }
@@ -161,7 +161,7 @@ api! {
 
     /// Copies a graph.
     allowed fn cudaGraphClone(call, out: Out<'_, cudaGraph_t>, original: cudaGraph_t) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         if machine.graphs.allocates(original.addr())? || machine.graphs.is_conditional(original.addr())? {
             return Err(cudaErrorNotSupported);
@@ -174,7 +174,7 @@ api! {
 
     /// The node of a copy that was made from a node of the original.
     allowed fn cudaGraphNodeFindInClone(call, out: Out<'_, cudaGraphNode_t>, original: cudaGraphNode_t, clone: cudaGraph_t) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let it = machine.graphs.get(clone.addr())?;
         let found = it.twins.get(&original.addr()).filter(|twin| it.nodes.contains_key(twin));
         put(out, node(*found.ok_or(cudaErrorInvalidValue)?))
@@ -182,33 +182,33 @@ api! {
 
     /// The type of a node.
     allowed fn cudaGraphNodeGetType(call, node: cudaGraphNode_t, out: Out<'_, cudaGraphNodeType>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         put(out, kind(&machine.graphs.node(node.addr())?.act))
     }
 
     /// The number of a graph for tools.
     allowed fn cudaGraphGetId(call, graph: cudaGraph_t, out: Out<'_, c_uint>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         machine.graphs.get(graph.addr())?;
         put(out, c_uint::try_from(number(graph.addr())).unwrap_or(c_uint::MAX))
     }
 
     /// The number of a node in its graph, which is the same in copies of the graph.
     allowed fn cudaGraphNodeGetLocalId(call, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         put(out, machine.graphs.node(node.addr())?.local)
     }
 
     /// The number of a node for tools.
     allowed fn cudaGraphNodeGetToolsId(call, node: cudaGraphNode_t, out: Out<'_, c_ulonglong>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         machine.graphs.node(node.addr())?;
         put(out, number(node.addr()))
     }
 
     /// The nodes of a graph.
     allowed fn cudaGraphGetNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let found = machine.graphs.get(graph.addr())?.nodes.keys().copied().collect();
         // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], (core::ptr::null_mut(), &[]), count) }
@@ -216,7 +216,7 @@ api! {
 
     /// The nodes of a graph without dependencies.
     allowed fn cudaGraphGetRootNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let all = machine.graphs.get(graph.addr())?.nodes.iter();
         let found = all.filter(|it| it.1.before.is_empty()).map(|entry| *entry.0).collect();
         // SAFETY: the program promises that there is room for that many.
@@ -228,7 +228,7 @@ api! {
         call, graph: cudaGraph_t, from: *mut cudaGraphNode_t, to: *mut cudaGraphNode_t,
         edges: *mut cudaGraphEdgeData, count: Option<&mut usize>,
     ) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         if from.is_null() != to.is_null() {
             return Err(cudaErrorInvalidValue);
         }
@@ -245,7 +245,7 @@ api! {
         call, node: cudaGraphNode_t, nodes: *mut cudaGraphNode_t, edges: *mut cudaGraphEdgeData,
         count: Option<&mut usize>,
     ) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let (it, to) = (machine.graphs.get(machine.graphs.home(node.addr())?)?, node.addr());
         let found: Vec<usize> = machine.graphs.node(to)?.before.iter().collect();
         let ports: Vec<u8> = found.iter().map(|from| it.port(*from, to)).collect();
@@ -258,7 +258,7 @@ api! {
         call, node: cudaGraphNode_t, nodes: *mut cudaGraphNode_t, edges: *mut cudaGraphEdgeData,
         count: Option<&mut usize>,
     ) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let (it, from) = (machine.graphs.get(machine.graphs.home(node.addr())?)?, node.addr());
         let found: Vec<usize> = machine.graphs.node(from)?.after.iter().copied().collect();
         let ports: Vec<u8> = found.iter().map(|to| it.port(from, *to)).collect();
@@ -271,7 +271,7 @@ api! {
         call, graph: cudaGraph_t, from: *const cudaGraphNode_t, to: *const cudaGraphNode_t,
         edges: *const cudaGraphEdgeData, count: usize,
     ) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         // SAFETY: the program promises that the lists have `count` elements.
         let ports = unsafe { ports(edges, count) }?;
         // SAFETY: the program promises that the lists have `count` elements.
@@ -294,7 +294,7 @@ api! {
         call, graph: cudaGraph_t, from: *const cudaGraphNode_t, to: *const cudaGraphNode_t,
         _edges: *const cudaGraphEdgeData, count: usize,
     ) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         // SAFETY: the program promises that the lists have `count` elements.
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
         if machine.graphs.allocates(graph.addr())? {
@@ -313,7 +313,7 @@ api! {
 
     /// Takes a node out of its graph.
     allowed fn cudaGraphDestroyNode(call, node: cudaGraphNode_t) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let home = machine.graphs.home(node.addr())?;
         if machine.graphs.allocates(home)? {
             // Not asked of a GPU: as for edges.
@@ -328,7 +328,7 @@ api! {
 
     /// Writes a graph to a file, in the language of Graphviz.
     allowed fn cudaGraphDebugDotPrint(call, graph: cudaGraph_t, path: *const c_char, _flags: c_uint) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         if path.is_null() {
             return Err(cudaErrorInvalidValue);
         }
@@ -344,7 +344,7 @@ api! {
     allowed fn cudaUserObjectCreate(
         call, out: Out<'_, cudaUserObject_t>, data: *mut c_void, destroy: cudaHostFn_t, count: c_uint, flags: c_uint,
     ) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let (out, destroy) = (out.ok_or(cudaErrorInvalidValue)?, destroy.ok_or(cudaErrorInvalidValue)?);
         if flags != cudaUserObjectNoDestructorSync.0 {
             return Err(cudaErrorInvalidValue);
@@ -359,14 +359,14 @@ api! {
 
     /// Adds references to an object.
     allowed fn cudaUserObjectRetain(call, object: cudaUserObject_t, count: c_uint) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         references(count)?;
         machine.users.retain(object.addr(), count)
     }
 
     /// Takes references to an object away.
     allowed fn cudaUserObjectRelease(call, object: cudaUserObject_t, count: c_uint) {
-        let (mut machine, device) = call.context()?;
+        let (mut machine, device) = call.any_context()?;
         references(count)?;
         release(&mut machine, vec![(object.addr(), count)], device, 0)
     }
@@ -375,7 +375,7 @@ api! {
     allowed fn cudaGraphRetainUserObject(
         call, graph: cudaGraph_t, object: cudaUserObject_t, count: c_uint, flags: c_uint,
     ) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let moved = flags == cudaGraphUserObjectMove.0;
         references(count)?;
         if flags != 0 && !moved {
@@ -392,7 +392,7 @@ api! {
 
     /// Ends that.
     allowed fn cudaGraphReleaseUserObject(call, graph: cudaGraph_t, object: cudaUserObject_t, count: c_uint) {
-        let (mut machine, device) = call.context()?;
+        let (mut machine, device) = call.any_context()?;
         let users = &mut machine.graphs.get_mut(graph.addr())?.users;
         // More references than the graph has are those that it has.
         let Some(held) = users.get_mut(&object.addr()) else { return Ok(()) };

@@ -7,6 +7,7 @@ use super::graph::node;
 use super::graph_node::general;
 use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
+use super::transfer::memory_type;
 use super::{Call, Out, api, external, put};
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
@@ -57,6 +58,12 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
     }
     if condition::is_any_free(graph) {
         return Err(cudaErrorInvalidValue);
+    }
+    for (_, node) in &m.graphs.get(graph)?.nodes {
+        if let NodeOp::Fill(it) = &node.act {
+            let span = it.volume.span(it.pitch, it.slice);
+            memory_type("cudaGraphInstantiate", &m.allocations, it.address, span, true)?;
+        }
     }
     let exec = Exec::new(&m.graphs, &mut m.users, graph, flags)?;
     Ok(core::ptr::without_provenance_mut::<CUgraphExec_st>(m.graphs.keep(exec)))
@@ -121,7 +128,7 @@ api! {
 
     /// The flags of an executable graph. An H200 does not report the priority.
     allowed fn cudaGraphExecGetFlags(call, exec: cudaGraphExec_t, out: Out<'_, c_ulonglong>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let untold = cudaGraphInstantiateFlagUseNodePriority.0 | cudaGraphInstantiateFlagUpload.0;
         let untold = c_ulonglong::from(untold);
         put(out, machine.graphs.exec(exec.addr())?.flags & !untold)
@@ -129,7 +136,7 @@ api! {
 
     /// The number of an executable graph for tools.
     allowed fn cudaGraphExecGetId(call, exec: cudaGraphExec_t, out: Out<'_, c_uint>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         machine.graphs.exec(exec.addr())?;
         put(out, c_uint::try_from(number(exec.addr())).unwrap_or(c_uint::MAX))
     }
@@ -153,7 +160,7 @@ api! {
 
     /// Ends an executable graph; its launches go on.
     allowed fn cudaGraphExecDestroy(call, exec: cudaGraphExec_t) {
-        let (mut machine, device) = call.context()?;
+        let (mut machine, device) = call.any_context()?;
         let (last, users) = machine.graphs.end(exec.addr())?.into_rest();
         release(&mut machine, users, device, last)
     }
@@ -198,6 +205,7 @@ api! {
     allowed fn cudaGraphExecKernelNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaKernelNodeParams,
     ) {
+        params::known(given)?;
         set(call, exec, node, |machine, device| params::kernel(machine, device, given))
     }
 

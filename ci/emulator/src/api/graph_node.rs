@@ -8,7 +8,7 @@ use super::graph::node;
 use super::graph::{graph, handles};
 use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
-use super::{Call, Out, address, api, conditional, external, ordinal, pointer, put, wide};
+use super::{Call, Out, address, api, conditional, external, follows, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::graph::{NodeOp, kind};
 use crate::machine::Guard;
@@ -31,7 +31,7 @@ fn add(
     place: NodePlace,
     act: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>,
 ) -> Answer {
-    let (mut machine, device) = call.context()?;
+    let (mut machine, device) = call.any_context()?;
     let out = out.ok_or(cudaErrorInvalidValue)?;
     machine.graphs.get(place.graph.addr())?;
     // SAFETY: the program promises that there are so many.
@@ -44,7 +44,7 @@ fn add(
 
 /// Replaces the act of a node by another of the same kind.
 fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>) -> Answer {
-    let (mut machine, _) = call.context()?;
+    let (mut machine, _) = call.any_context()?;
     let device = machine.graphs.node(node.addr())?.device;
     let act = act(&mut machine, device)?;
     let it = machine.graphs.node_mut(node.addr())?;
@@ -62,7 +62,7 @@ fn get<T>(
     out: Out<'_, T>,
     pick: impl FnOnce(&mut NodeOp) -> Option<T>,
 ) -> Answer {
-    let (mut machine, _) = call.context()?;
+    let (mut machine, _) = call.any_context()?;
     let found = pick(&mut machine.graphs.node_mut(node.addr())?.act);
     put(out, found.ok_or(cudaErrorInvalidValue)?)
 }
@@ -173,6 +173,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaKernelNodeParams,
     ) {
+        params::known(given)?;
         add(call, out, NodePlace { graph, before, count }, |machine, device| params::kernel(machine, device, given))
     }
 
@@ -183,6 +184,7 @@ api! {
 
     /// Changes the launch of a kernel node. The node keeps its attributes.
     allowed fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
+        params::known(given)?;
         set(call, node, |machine, device| {
             let mut act = params::kernel(machine, device, given)?;
             if let (NodeOp::Kernel(new), NodeOp::Kernel(old)) = (&mut act, &machine.graphs.node(node.addr())?.act) {
@@ -206,7 +208,7 @@ api! {
     allowed fn cudaGraphKernelNodeSetAttribute(
         call, node: cudaGraphNode_t, attr: cudaLaunchAttributeID, value: Option<&cudaLaunchAttributeValue>,
     ) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let value = value.ok_or(cudaErrorInvalidValue)?;
         let NodeOp::Kernel(it) = &mut machine.graphs.node_mut(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         params::set_kernel_attribute(it, attr, value)
@@ -214,7 +216,7 @@ api! {
 
     /// Gives one kernel node the attributes of another.
     allowed fn cudaGraphKernelNodeCopyAttributes(call, to: cudaGraphNode_t, from: cudaGraphNode_t) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let NodeOp::Kernel(from) = &machine.graphs.node(from.addr())?.act else { return Err(cudaErrorInvalidValue) };
         let from = from.clone();
         let NodeOp::Kernel(to) = &mut machine.graphs.node_mut(to.addr())?.act else { return Err(cudaErrorInvalidValue) };
@@ -232,7 +234,7 @@ api! {
 
     /// The copy of a copy node.
     allowed fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let NodeOp::Copy(it) = &machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         put(out, params::copy_params(it, &machine.allocations))
     }
@@ -342,6 +344,9 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         inner: cudaGraph_t,
     ) {
+        if graph == inner && !graph.is_null() {
+            follows(call, "the graph is to be its own child");
+        }
         add(call, out, NodePlace { graph, before, count }, |machine, _| child(machine, inner))
     }
 
@@ -446,7 +451,7 @@ api! {
 
     /// The allocation of a node.
     allowed fn cudaGraphMemAllocNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemAllocNodeParams>) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let NodeOp::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         let device = machine.allocations.at(memory).map_or(0, |it| it.device);
         let mut found = cudaMemAllocNodeParams { dptr: pointer(memory), ..Default::default() };
@@ -475,7 +480,7 @@ api! {
 
     /// The memory that a node ends.
     allowed fn cudaGraphMemFreeNodeGetParams(call, node: cudaGraphNode_t, out: *mut c_void) {
-        let (machine, _) = call.context()?;
+        let (machine, _) = call.any_context()?;
         let NodeOp::Free(memory) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
         if out.is_null() {
             return Err(cudaErrorInvalidValue);

@@ -16,6 +16,13 @@ use crate::shape::LaunchShape;
 use crate::stream::{End, Fill, HostCall, Memory, Volume};
 use crate::sys::*;
 
+/// Looks at the kernel of a node, before CUDA looks at the node or its graph.
+pub(super) fn known(given: *const cudaKernelNodeParams) -> Answer {
+    // SAFETY: the program passes such a structure, or null.
+    let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    if given.func.is_null() { Err(cudaErrorInvalidDeviceFunction) } else { Ok(()) }
+}
+
 pub(super) fn kernel(
     machine: &mut Guard,
     device: usize,

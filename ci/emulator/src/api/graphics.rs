@@ -61,8 +61,9 @@ api! {
     }
 
     /// What another interface has to know to wait for a device.
-    allowed fn cudaDeviceGetNvSciSyncAttributes(call, _list: *mut c_void, _device: c_int, _flags: c_int) {
-        one(call)
+    allowed fn cudaDeviceGetNvSciSyncAttributes(call, list: *mut c_void, _device: c_int, _flags: c_int) {
+        call.check()?;
+        Err(if list.is_null() { cudaErrorInvalidResourceHandle } else { cudaErrorNotSupported })
     }
 
     /// The levels of a resource.

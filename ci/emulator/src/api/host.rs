@@ -12,8 +12,8 @@ api! {
     allowed fn cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz(
         call, stream: cudaStream_t, function: cudaHostFn_t, data: *mut c_void,
     ) {
-        let (mut machine, _, key) = call.stream(stream)?;
         let work = Work::Host(HostCall::function(function.ok_or(cudaErrorInvalidValue)?, data));
+        let (mut machine, _, key) = call.stream(stream)?;
         submit(&mut machine, key, call.name, work, &[]).map(drop)
     }
 

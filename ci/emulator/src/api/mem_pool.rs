@@ -203,7 +203,10 @@ api! {
             it if it == cudaMemPoolAttrUsedMemHigh && self::value(call, value.cast::<u64>()) == 0 => {
                 pool.forget_used_high();
             }
-            _ => return Err(cudaErrorInvalidValue),
+            _ => {
+                self::value(call, value.cast::<u8>());
+                return Err(cudaErrorInvalidValue);
+            }
         }
         Ok(())
     }
@@ -243,6 +246,9 @@ api! {
         if count > machine.devices.len() {
             return Err(cudaErrorInvalidDevice);
         }
+        if list.is_null() && count > 0 {
+            follows_null(call, "the list of accesses");
+        }
         let list = (0..count).map(|at| read(list.wrapping_add(at))).collect::<Answer<Vec<_>>>()?;
         let mut wanted = Vec::new();
         for it in list {
@@ -279,17 +285,19 @@ api! {
     allowed fn cudaMemPoolGetAccess(
         call, out: Out<'_, cudaMemAccessFlags>, pool: cudaMemPool_t, location: *mut cudaMemLocation,
     ) {
-        let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let location = read(location)?;
-        if is_host(location) {
+        let flags = if is_host(location) {
             let its_own = named(&mut machine, pool)?.place.is_host();
-            return put(Some(out), if its_own { cudaMemAccessFlagsProtReadWrite } else { cudaMemAccessFlagsProtNone });
-        }
-        if location.type_ != cudaMemLocationTypeDevice {
+            if its_own { cudaMemAccessFlagsProtReadWrite } else { cudaMemAccessFlagsProtNone }
+        } else if location.type_ == cudaMemLocationTypeDevice {
+            let device = ordinal(&machine, location.id()).map_err(|_| cudaErrorInvalidValue)?;
+            named(&mut machine, pool)?.access(device)
+        } else {
             return Err(cudaErrorInvalidValue);
-        }
-        let device = ordinal(&machine, location.id()).map_err(|_| cudaErrorInvalidValue)?;
-        put(Some(out), named(&mut machine, pool)?.access(device))
+        };
+        let Some(out) = out else { follows_null(call, "the place of the answer") };
+        out.write(flags);
+        Ok(())
     }
 }

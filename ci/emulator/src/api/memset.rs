@@ -36,8 +36,10 @@ fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> A
         submit(&mut machine, stream, call.name, Work::Fault(cudaErrorIllegalAddress, message), &[])?;
         return Ok(());
     }
-    let place = memory_type(call.name, &machine.allocations, address, Some(span), true)?;
+    // A capture does not look: the graph cannot be instantiated then.
+    let mut place = MemoryType::Device;
     if !machine.is_captured(stream) {
+        place = memory_type(call.name, &machine.allocations, address, Some(span), true)?;
         ensure_writable(&machine, call, machine.streams.get(stream)?.device, address)?;
     }
     let fill = Fill { address, pitch, slice, volume, value: value.to_le_bytes(), element: 1 };

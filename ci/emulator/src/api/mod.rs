@@ -126,6 +126,16 @@ impl Call {
         Ok((machine, device))
     }
 
+    /// Does what [`Call::context`] does for a call that a fault does not stop, such as those about graphs.
+    pub(crate) fn any_context(&self) -> Answer<(Guard, usize)> {
+        let (machine, device) = (self.machine()?, thread::device());
+        if machine.devices.get(device).is_some_and(|it| it.fault.is_some()) {
+            return Ok((machine, device));
+        }
+        drop(machine);
+        self.context()
+    }
+
     /// Checks that the context of the current device has not failed.
     pub(crate) fn check(&self) -> Answer {
         self.context().map(drop)
@@ -178,19 +188,21 @@ fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> 
     code
 }
 
-/// Ends the process as CUDA does where it reads or writes through a null without a check.
+/// Ends the process as CUDA does where it follows a pointer without a check.
 #[expect(unsafe_code, reason = "sends a signal to the process itself")]
-pub(crate) fn follows_null(call: &Call, what: &str) -> ! {
-    Finding::pointer(
-        call.name,
-        &format!("{what} is null. CUDA does not check it, and ends the process here"),
-    )
-    .report();
+pub(crate) fn follows(call: &Call, what: &str) -> ! {
+    Finding::pointer(call.name, &format!("{what}. CUDA does not check it, and ends the process here"))
+        .report();
     // SAFETY: no handler is named. That of `race::guard` takes the signal for an access by the program.
     unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
     // SAFETY: takes a number.
     unsafe { libc::raise(libc::SIGSEGV) };
     std::process::abort()
+}
+
+/// The same, where the pointer is null.
+pub(crate) fn follows_null(call: &Call, what: &str) -> ! {
+    follows(call, &format!("{what} is null"))
 }
 
 /// A device ordinal from a program, if there is such a device.

@@ -11,7 +11,7 @@ use std::os::fd::{FromRawFd as _, IntoRawFd as _, RawFd};
 use std::os::unix::fs::FileExt as _;
 
 use super::mem_pool::device_place;
-use super::{Out, address, api, pointer, put};
+use super::{Out, address, api, follows_null, pointer, put};
 use crate::error::Answer;
 use crate::memory::{IpcHandle, Kind, Pools, unnamed_file};
 use crate::sys::*;
@@ -41,8 +41,8 @@ fn file_handles(kind: cudaMemAllocationHandleType, flags: c_uint) -> Answer {
 api! {
     /// The handle with which another process opens device memory.
     allowed fn cudaIpcGetMemHandle(call, out: Out<'_, cudaIpcMemHandle_t>, memory: *mut c_void) {
-        let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
+        let Some(out) = out else { follows_null(call, "the place of the handle") };
         let within = machine.allocations.at(address(memory)).filter(|it| it.kind == Kind::Device);
         let memory = within.ok_or(cudaErrorInvalidValue)?.start;
         let ipc_handle = machine.allocations.share(memory)?;
@@ -78,10 +78,13 @@ api! {
 
     /// The handle with which another process opens an event.
     allowed fn cudaIpcGetEventHandle(call, out: Out<'_, cudaIpcEventHandle_t>, event: cudaEvent_t) {
-        let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
+        if event.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
         let m = &mut *machine;
         let ipc_handle = m.events.share(event, &m.queue)?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
         out.write(cudaIpcEventHandle_t { reserved: signed(ipc_handle.to_bytes()) });
         Ok(())
     }

@@ -20,13 +20,28 @@ const LARGEST_WINDOW: usize = 2 << 20;
 const DOMAINS: u8 = 4;
 
 fn create(call: &Call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_int) -> Answer {
-    let (mut machine, device) = call.context()?;
     let out = out.ok_or(cudaErrorInvalidValue)?;
+    let (mut machine, device) = call.context()?;
     if flags & !cudaStreamNonBlocking != 0 {
         return Err(cudaErrorInvalidValue);
     }
     out.write(machine.streams.create(device, flags, priority.clamp(GREATEST, LEAST)));
     Ok(())
+}
+
+/// The error for an attribute that no stream has. CUDA follows the address of the others.
+fn unread(call: &Call, attr: cudaLaunchAttributeID) -> cudaError_t {
+    let known = [
+        cudaLaunchAttributeSynchronizationPolicy,
+        cudaLaunchAttributePriority,
+        cudaLaunchAttributeAccessPolicyWindow,
+        cudaLaunchAttributeMemSyncDomain,
+        cudaLaunchAttributeMemSyncDomainMap,
+    ];
+    if known.contains(&attr) {
+        follows_null(call, "the value of the attribute");
+    }
+    cudaErrorInvalidValue
 }
 
 /// All that a stream has to do: waiting for it means waiting for these.
@@ -144,7 +159,7 @@ api! {
         call, stream: cudaStream_t, attr: cudaLaunchAttributeID, value: Out<'_, cudaLaunchAttributeValue>,
     ) {
         let (machine, _, key) = call.stream(stream)?;
-        let value = value.ok_or(cudaErrorInvalidValue)?;
+        let value = value.ok_or_else(|| unread(call, attr))?;
         let stream = machine.streams.get(key)?;
         if attr == cudaLaunchAttributeSynchronizationPolicy {
             value.write(cudaLaunchAttributeValue { syncPolicy: cudaSynchronizationPolicy(stream.policy) });
@@ -167,7 +182,7 @@ api! {
         call, stream: cudaStream_t, attr: cudaLaunchAttributeID, value: Option<&cudaLaunchAttributeValue>,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
-        let value = value.ok_or(cudaErrorInvalidValue)?;
+        let value = value.ok_or_else(|| unread(call, attr))?;
         if attr == cudaLaunchAttributeSynchronizationPolicy {
             // SAFETY: the attribute says which member of the union the program has set.
             let policy = unsafe { value.syncPolicy };

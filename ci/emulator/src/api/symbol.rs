@@ -67,6 +67,8 @@ pub(super) fn taken(part: VariableRange, of: Living) -> Answer<bool> {
 }
 
 fn find(call: &Call, host: *const c_void) -> Answer<Living> {
+    // What is no variable is found out without a context.
+    named(&registry(), host)?;
     let (mut machine, device) = call.context()?;
     symbol(&mut machine, device, host)
 }

@@ -152,7 +152,6 @@ api! {
         texture: *const cudaTextureDesc, view: *const cudaResourceViewDesc,
     ) {
         let (mut machine, device) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
         // SAFETY: the program passes such a structure, or null.
         let resource = *unsafe { resource.as_ref() }.ok_or(cudaErrorInvalidValue)?;
         // SAFETY: the program passes such a structure, or null.
@@ -160,6 +159,7 @@ api! {
         // SAFETY: the program passes such a structure, or null.
         let view = unsafe { view.as_ref() }.copied();
         let (source, desc) = source(&machine, device, &resource)?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
         if !is_plain(desc) {
             eprintln!("CUDA emulator: {}: textures of this format are not supported", call.name);
             return Err(cudaErrorNotSupported);

@@ -21,14 +21,14 @@ impl Default for Limits {
     }
 }
 
-/// The most local memory that a thread may have.
-const LARGEST_STACK: usize = 512 << 10;
+/// The most local memory that a thread may have: an H200 takes this, and an H100 does not take 512 KiB.
+const LARGEST_STACK: usize = (512 << 10) - 1024;
 
 /// The least and the most bytes of the buffer of `printf`, and launches that may be pending. An H200 takes
-/// any value, but does not keep each: it keeps 1 MiB for `printf`, but not 16 KiB or 8 GiB; 1,000 and 16,384
-/// launches, but not 1,048,576, and 32 for none. The values between them are not asked of a GPU.
-const PRINTF: RangeInclusive<usize> = 1 << 20..=1 << 30;
-const LAUNCHES: RangeInclusive<usize> = 32..=64 << 10;
+/// any value, but keeps one within these ranges, and whole pieces for `printf`.
+const PRINTF: RangeInclusive<usize> = 512 << 10..=2 << 30;
+const PRINTF_STEP: usize = 256;
+const LAUNCHES: RangeInclusive<usize> = 32..=599_186;
 
 /// Bytes of persisting cache come in steps of this. An H200 takes 1 byte and 1 MiB, but keeps neither.
 const PERSISTING_STEP: usize = 2 << 20;
@@ -56,7 +56,9 @@ impl Limits {
             it if it == cudaLimitStackSize && value <= LARGEST_STACK => {
                 (&mut self.stack, value.next_multiple_of(16))
             }
-            it if it == cudaLimitPrintfFifoSize => (&mut self.printf, nearest(value, PRINTF)),
+            it if it == cudaLimitPrintfFifoSize => {
+                (&mut self.printf, nearest(value, PRINTF).next_multiple_of(PRINTF_STEP))
+            }
             it if it == cudaLimitDevRuntimePendingLaunchCount => {
                 (&mut self.launches, nearest(value, LAUNCHES))
             }

@@ -271,10 +271,10 @@ impl Pools {
         }
     }
 
-    /// Forgets the pools of a device, whose memory is gone.
+    /// Forgets the pool that a device has by itself. Those that the program made stay, without memory.
     pub(crate) fn reset(&mut self, device: usize) {
         let all = &mut self.all;
-        all.retain(|_, pool| pool.device != device);
+        all.retain(|_, pool| pool.device != device || !pool.default && !pool.destroyed);
         self.defaults.retain(|_, key| all.contains_key(key));
         self.current.retain(|_, key| all.contains_key(key));
         self.from.retain(|_, (key, _)| all.contains_key(key));
