@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode};
 
 /// The runtime's types, as `cudart-sys` has them. They are those of a newer CUDA than 13.0, for which the
 /// library stands: a minor version adds types, and only gives names to reserved bytes of those that exist.
+/// Only constants such as `cudaDevAttrMax` are others.
 const BINDINGS: &str = "../../cuda-sys/snapshot/bindings.rs";
 
 /// Every function of the runtime, with its version.

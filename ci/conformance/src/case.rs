@@ -62,4 +62,9 @@ impl Cases {
     pub(crate) fn alone(&mut self, id: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + 'static) {
         self.add(id, run).alone();
     }
+
+    /// Adds a case for two devices, with a process of its own.
+    pub(crate) fn two_devices(&mut self, id: impl Into<String>, run: impl Fn(&mut Log) -> Outcome + 'static) {
+        self.add(id, run).alone().two_devices();
+    }
 }

@@ -81,7 +81,7 @@ impl<'a> Analysis<'a> {
             limit,
             kernel,
             launch,
-            symbols: Symbols::default(),
+            symbols: Symbols::new(kernel.steps.len()),
             bases: Vec::new(),
             specials: Vec::new(),
             log: Vec::new(),

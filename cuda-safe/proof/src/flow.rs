@@ -78,7 +78,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         // A part of the work is left for the other way.
         let is_part = self.analysis.is_thorough && self.has_other_way;
-        let limit = if is_part { self.analysis.limit / 3 } else { self.analysis.limit };
+        let limit = if is_part { self.analysis.limit / 4 } else { self.analysis.limit };
         if self.analysis.spent() > limit { Err(GaveUp::Budget) } else { Ok(()) }
     }
 

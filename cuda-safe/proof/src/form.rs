@@ -159,6 +159,7 @@ fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
 }
 
 /// Returns `a * x + b * y`, unless that has more terms than the number.
+#[inline]
 pub(crate) fn sum(
     x: &[(Symbol, i128)],
     a: i128,
@@ -239,6 +240,12 @@ pub(crate) fn divisor(terms: &[(Symbol, i128)]) -> i128 {
 pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.abs(), b.abs());
     while b != 0 {
+        if let (Ok(mut x), Ok(mut y)) = (u64::try_from(a), u64::try_from(b)) {
+            while y != 0 {
+                (x, y) = (y, x % y);
+            }
+            return i128::from(x);
+        }
         (a, b) = (b, remainder(a, b));
     }
     a

@@ -152,7 +152,7 @@ fn removing(terms: &[(Symbol, i128)], fact: &[(Symbol, i128)]) -> Option<(i128, 
         return factor;
     }
     let common = gcd(above, below);
-    Some((above / common, below / common))
+    Some((floor(above, common), floor(below, common)))
 }
 
 /// Returns the terms of a form and its bound without their common divisor and the constant.
@@ -160,7 +160,7 @@ fn reduced(form: &Form, bound: i128) -> (Terms, i128) {
     match form.divisor() {
         0 | 1 => (form.terms.clone(), bound),
         common => {
-            let terms = form.terms.iter().map(|(symbol, factor)| (*symbol, factor / common));
+            let terms = form.terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common)));
             (terms.collect(), floor(bound, common))
         }
     }
@@ -194,6 +194,8 @@ pub(crate) struct State {
 
 /// More facts than these are forgotten: that is sound, and bounds the work.
 const MOST_FACTS: usize = 48;
+/// Symbols and bounds for which there is room from the start.
+const MOST_EXPECTED: usize = 400;
 /// Ways to part an offset into a row and a column.
 const MOST_GAPS: usize = 4;
 /// Combinations of facts that one bound may try.
@@ -213,6 +215,16 @@ impl State {
             kept: None,
             ..*self
         }
+    }
+
+    /// Returns the facts, which this state alone has from now on.
+    fn facts_mut(&mut self) -> &mut Vec<Fact> {
+        if Rc::get_mut(&mut self.facts).is_none() {
+            let mut own = Vec::with_capacity(self.facts.len() + 4);
+            own.extend_from_slice(&self.facts);
+            self.facts = Rc::new(own);
+        }
+        Rc::make_mut(&mut self.facts)
     }
 
     /// States of one number have the same limits and facts.
@@ -283,6 +295,13 @@ pub(crate) fn range_of(bits: u8, is_signed: bool) -> (i128, i128) {
 }
 
 impl Symbols {
+    /// Makes the symbols of a kernel of so many steps.
+    pub(crate) fn new(steps: usize) -> Self {
+        let bounds =
+            HashMap::with_capacity_and_hasher(steps.min(MOST_EXPECTED), BuildHasherDefault::default());
+        Self { bounds, known: Vec::with_capacity(steps.min(MOST_EXPECTED)), ..Self::default() }
+    }
+
     pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
         // Bounds may cross where the facts cannot hold. The symbol may outlive that place, where two ways
         // meet, and needs a value.
@@ -484,7 +503,8 @@ impl Symbols {
         }
         let common = divisor(terms);
         if common > 1 {
-            let reduced: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
+            let reduced: NewTerms =
+                terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
             return self.largest(state, &reduced, depth, floor(goal, common))?.checked_mul(common);
         }
         self.tries -= 1;
@@ -668,11 +688,11 @@ impl Symbols {
             Some(at) if state.facts[at].bound <= new.bound => {}
             // Of a definition and a guard, the guard does not hold everywhere.
             Some(at) => {
-                Rc::make_mut(&mut state.facts)[at] = new;
+                state.facts_mut()[at] = new;
                 self.changes(state);
             }
             None if !is_full => {
-                Rc::make_mut(&mut state.facts).push(new);
+                state.facts_mut().push(new);
                 self.changes(state);
             }
             None => {}
@@ -762,7 +782,8 @@ impl Symbols {
             return Some(form.clone());
         }
         let is_multiple = |(_, factor): &&(Symbol, i128)| remainder(*factor, by) == 0;
-        let whole = form.terms.iter().filter(is_multiple).map(|(symbol, factor)| (*symbol, factor / by));
+        let whole =
+            form.terms.iter().filter(is_multiple).map(|(symbol, factor)| (*symbol, floor(*factor, by)));
         let whole = Form { constant: floor(form.constant, by), terms: whole.collect() };
         let mut rest = form.clone();
         rest.terms.retain(|term| !is_multiple(&term));
@@ -773,9 +794,10 @@ impl Symbols {
         let common = gcd(rest.divisor(), by);
         rest.constant = floor(remainder(rest.constant, by), common);
         if common > 1 {
-            rest.terms = rest.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect();
+            rest.terms =
+                rest.terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
         }
-        let mut by = by / common;
+        let mut by = floor(by, common);
         // floor((floor(x / d) + c) / e) = floor((x + c * d) / (d * e))
         let mut outer = None;
         if let [(symbol, 1)] = rest.terms[..]

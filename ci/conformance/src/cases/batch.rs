@@ -134,8 +134,7 @@ pub(super) fn add(cases: &mut Cases) {
             batch.attributes[0].srcAccessOrder = order;
             batch.call(log, on);
             ask!(log, cudaStreamSynchronize(on));
-            there.compare(log, "all bytes", &source)?;
-            Ok(())
+            there.compare(log, "all bytes", &source)
         });
     }
     cases.alone(format!("{api}/on a stream that is captured"), |log| {

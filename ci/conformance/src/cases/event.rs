@@ -117,34 +117,28 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, cudaStreamSynchronize(on));
         Ok(())
     });
-    cases
-        .add("cudaEventRecord/an event of another device", |log| {
-            let on = stream(log)?;
-            need!(log, cudaSetDevice(1));
-            let mark = event(log)?;
-            ask!(log, cudaEventRecord(mark, on));
-            let here = stream(log)?;
-            ask!(log, "its own device", cudaEventRecord(mark, here));
-            ask!(log, "waiting from another device", cudaStreamWaitEvent(on, mark, 0));
-            ask!(log, cudaEventSynchronize(mark));
-            Ok(())
-        })
-        .two_devices()
-        .alone();
-    cases
-        .add(format!("{elapsed}/events of two devices"), |log| {
-            let mut ms = 0.0;
-            let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
-            need!(log, cudaEventCreate(&raw mut a));
-            need!(log, cudaEventRecord(a, ptr::null_mut()));
-            need!(log, cudaDeviceSynchronize());
-            need!(log, cudaSetDevice(1));
-            need!(log, cudaEventCreate(&raw mut b));
-            need!(log, cudaEventRecord(b, ptr::null_mut()));
-            need!(log, cudaDeviceSynchronize());
-            ask!(log, cudaEventElapsedTime(&raw mut ms, a, b));
-            Ok(())
-        })
-        .two_devices()
-        .alone();
+    cases.two_devices("cudaEventRecord/an event of another device", |log| {
+        let on = stream(log)?;
+        need!(log, cudaSetDevice(1));
+        let mark = event(log)?;
+        ask!(log, cudaEventRecord(mark, on));
+        let here = stream(log)?;
+        ask!(log, "its own device", cudaEventRecord(mark, here));
+        ask!(log, "waiting from another device", cudaStreamWaitEvent(on, mark, 0));
+        ask!(log, cudaEventSynchronize(mark));
+        Ok(())
+    });
+    cases.two_devices(format!("{elapsed}/events of two devices"), |log| {
+        let mut ms = 0.0;
+        let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaEventCreate(&raw mut a));
+        need!(log, cudaEventRecord(a, ptr::null_mut()));
+        need!(log, cudaDeviceSynchronize());
+        need!(log, cudaSetDevice(1));
+        need!(log, cudaEventCreate(&raw mut b));
+        need!(log, cudaEventRecord(b, ptr::null_mut()));
+        need!(log, cudaDeviceSynchronize());
+        ask!(log, cudaEventElapsedTime(&raw mut ms, a, b));
+        Ok(())
+    });
 }

@@ -151,23 +151,20 @@ fn kernels(cases: &mut Cases) {
         ask!(log, cudaLibraryUnload(library));
         Ok(())
     });
-    cases
-        .add("cudaLaunchKernel/a kernel of a library, on the second device", |log| {
-            let library = library(log, PTX)?;
-            let kernel = kernel(log, library, c"add")?;
-            added(log, "first", kernel, 1)?;
-            need!(log, cudaSetDevice(1));
-            let (mut at, mut bytes) = (ptr::null_mut(), 0);
-            need!(log, cudaLibraryGetGlobal(&raw mut at, &raw mut bytes, library, c"count".as_ptr()));
-            let ten = 10_u32;
-            need!(log, cudaMemcpy(at, (&raw const ten).cast(), 4, cudaMemcpyHostToDevice));
-            added(log, "second", kernel, 1)?;
-            need!(log, cudaSetDevice(0));
-            added(log, "first again", kernel, 1)?;
-            Ok(())
-        })
-        .two_devices()
-        .alone();
+    cases.two_devices("cudaLaunchKernel/a kernel of a library, on the second device", |log| {
+        let library = library(log, PTX)?;
+        let kernel = kernel(log, library, c"add")?;
+        added(log, "first", kernel, 1)?;
+        need!(log, cudaSetDevice(1));
+        let (mut at, mut bytes) = (ptr::null_mut(), 0);
+        need!(log, cudaLibraryGetGlobal(&raw mut at, &raw mut bytes, library, c"count".as_ptr()));
+        let ten = 10_u32;
+        need!(log, cudaMemcpy(at, (&raw const ten).cast(), 4, cudaMemcpyHostToDevice));
+        added(log, "second", kernel, 1)?;
+        need!(log, cudaSetDevice(0));
+        added(log, "first again", kernel, 1)?;
+        Ok(())
+    });
 }
 
 fn variables(cases: &mut Cases) {

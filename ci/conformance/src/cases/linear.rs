@@ -65,8 +65,7 @@ fn kinds(cases: &mut Cases, blocking: bool) {
                     let on = if blocking { ptr::null_mut() } else { stream(log)? };
                     copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, on);
                     settle(log);
-                    d.holds(log, &source, &old)?;
-                    Ok(())
+                    d.holds(log, &source, &old)
                 });
             }
         }
@@ -96,8 +95,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
             let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
             copy(log, blocking, d.ptr().cast(), s.ptr().cast(), 0, way, ptr::null_mut());
             settle(log);
-            d.holds(log, &source, &old)?;
-            Ok(())
+            d.holds(log, &source, &old)
         });
         cases.add(format!("{api}/{which}, no bytes, one past both ends"), move |log| {
             let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
@@ -112,8 +110,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
                 settle(log);
                 let mut want = old.clone();
                 want[offset..offset + 777].copy_from_slice(&source[offset / 2..offset / 2 + 777]);
-                d.compare(log, "all bytes", &want)?;
-                Ok(())
+                d.compare(log, "all bytes", &want)
             });
         }
         cases.add(format!("{api}/{which}, the first half"), move |log| {
@@ -122,8 +119,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
             copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N / 2, way, ptr::null_mut());
             settle(log);
             let want = [&source[..N / 2], &old[N / 2..]].concat();
-            d.compare(log, "all bytes", &want)?;
-            Ok(())
+            d.compare(log, "all bytes", &want)
         });
     }
     for bad in [5_u32, 100, u32::MAX] {
@@ -161,8 +157,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
                 ptr::null_mut(),
             );
             settle(log);
-            block.compare(log, "all bytes", &bytes)?;
-            Ok(())
+            block.compare(log, "all bytes", &bytes)
         });
     }
     for kind in [Kind::Pageable, Kind::Pinned] {
@@ -332,8 +327,7 @@ fn waiting(cases: &mut Cases) {
                         copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, ptr::null_mut())
                     });
                     settle(log);
-                    d.compare(log, "all bytes", &source)?;
-                    Ok(())
+                    d.compare(log, "all bytes", &source)
                 },
             );
         }
@@ -380,16 +374,14 @@ fn waiting(cases: &mut Cases) {
         let device = Block::new(log, Kind::Device, N)?;
         copy(log, false, device.ptr().cast(), mapped.cast(), N, cudaMemcpyDeviceToDevice, ptr::null_mut());
         settle(log);
-        device.compare(log, "all bytes", &source)?;
-        Ok(())
+        device.compare(log, "all bytes", &source)
     });
     cases.add("cudaMemcpyAsync/device to host where the device holds the destination", |log| {
         let (source, old) = (pattern(N, 1), pattern(N, 2));
         let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Pinned, &source)?);
         copy(log, false, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
         settle(log);
-        d.holds(log, &source, &old)?;
-        Ok(())
+        d.holds(log, &source, &old)
     });
 }
 
@@ -410,8 +402,7 @@ fn on_stream(
     copy(log, false, d.ptr().cast(), s.ptr().cast(), N, way, on);
     ask!(log, cudaStreamSynchronize(on));
     ask!(log, cudaStreamQuery(on));
-    d.holds(log, &source, &old)?;
-    Ok(())
+    d.holds(log, &source, &old)
 }
 
 pub(super) fn add(cases: &mut Cases) {

@@ -78,15 +78,12 @@ fn linear(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add("cudaFree/with another device current", |log| {
-            let block = Block::new(log, Kind::Device, 4096)?;
-            need!(log, cudaSetDevice(1));
-            ask!(log, cudaFree(block.ptr()));
-            Ok(())
-        })
-        .two_devices()
-        .alone();
+    cases.two_devices("cudaFree/with another device current", |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        need!(log, cudaSetDevice(1));
+        ask!(log, cudaFree(block.ptr()));
+        Ok(())
+    });
     cases.alone("cudaFree/memory from before a reset", |log| {
         let block = Block::new(log, Kind::Device, 4096)?;
         ask!(log, cudaDeviceReset());
@@ -122,8 +119,7 @@ fn asynchronous(cases: &mut Cases) {
         ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cuda_sys::cudaMemcpyDeviceToHost, on));
         ask!(log, cudaFreeAsync(start, on));
         ask!(log, cudaStreamSynchronize(on));
-        back.compare(log, "all bytes", &source)?;
-        Ok(())
+        back.compare(log, "all bytes", &source)
     });
     cases.add("cudaMallocAsync/answer null", |log| {
         ask!(log, cudaMallocAsync(ptr::null_mut(), 16, ptr::null_mut()));

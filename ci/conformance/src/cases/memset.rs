@@ -46,8 +46,7 @@ fn linear(cases: &mut Cases, blocking: bool) {
                 set(log, blocking, block.at(100), value, 1024);
                 ask!(log, cudaDeviceSynchronize());
                 want[100..1124].fill(value.to_le_bytes()[0]);
-                block.compare(log, "all bytes", &want)?;
-                Ok(())
+                block.compare(log, "all bytes", &want)
             });
         }
     }
@@ -69,8 +68,7 @@ fn linear(cases: &mut Cases, blocking: bool) {
         let old = pattern(N, 2);
         let block = Block::with(log, Kind::Device, &old)?;
         set(log, blocking, block.ptr(), 1, 0);
-        block.compare(log, "all bytes", &old)?;
-        Ok(())
+        block.compare(log, "all bytes", &old)
     });
     cases.add(format!("{api}/null"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
@@ -158,8 +156,7 @@ fn plane(cases: &mut Cases, blocking: bool) {
         for row in 3..9 {
             want[row * 64 + 5..row * 64 + 22].fill(0x42);
         }
-        block.compare(log, "all bytes", &want)?;
-        Ok(())
+        block.compare(log, "all bytes", &want)
     });
     cases.add(format!("{api}/null"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
@@ -224,8 +221,7 @@ fn volume(cases: &mut Cases, blocking: bool) {
                 want[start..start + 10].fill(0x42);
             }
         }
-        block.compare(log, "all bytes", &want)?;
-        Ok(())
+        block.compare(log, "all bytes", &want)
     });
     cases.add(format!("{api}/pageable memory"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));

@@ -272,23 +272,20 @@ fn nulls(cases: &mut Cases) {
         ask!(log, "of others", cudaGraphRemoveDependencies(graph, &raw const after, &raw const last, one, 1));
         Ok(())
     });
-    cases
-        .add("cudaGraphExecUpdate/nodes of another device", |log| {
-            let (here, mut node) = (graph(log)?, ptr::null_mut());
-            let fill = row(Block::new(log, Kind::Device, N)?, 5);
-            need!(log, cudaGraphAddMemsetNode(&raw mut node, here, ptr::null(), 0, &raw const fill));
-            let run = ready(log, here)?;
-            need!(log, cudaSetDevice(1));
-            let there = graph(log)?;
-            let fill = row(Block::new(log, Kind::Device, N)?, 5);
-            need!(log, cudaGraphAddMemsetNode(&raw mut node, there, ptr::null(), 0, &raw const fill));
-            let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
-            ask!(log, cudaGraphExecUpdate(run, there, &raw mut info));
-            log.fact("result", info.result.0);
-            Ok(())
-        })
-        .two_devices()
-        .alone();
+    cases.two_devices("cudaGraphExecUpdate/nodes of another device", |log| {
+        let (here, mut node) = (graph(log)?, ptr::null_mut());
+        let fill = row(Block::new(log, Kind::Device, N)?, 5);
+        need!(log, cudaGraphAddMemsetNode(&raw mut node, here, ptr::null(), 0, &raw const fill));
+        let run = ready(log, here)?;
+        need!(log, cudaSetDevice(1));
+        let there = graph(log)?;
+        let fill = row(Block::new(log, Kind::Device, N)?, 5);
+        need!(log, cudaGraphAddMemsetNode(&raw mut node, there, ptr::null(), 0, &raw const fill));
+        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        ask!(log, cudaGraphExecUpdate(run, there, &raw mut info));
+        log.fact("result", info.result.0);
+        Ok(())
+    });
 }
 
 pub(super) fn add(cases: &mut Cases) {

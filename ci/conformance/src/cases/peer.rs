@@ -36,8 +36,7 @@ pub(super) fn add(cases: &mut Cases) {
             let (d, s) = (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Device, &source)?);
             copy(log, blocking, d.ptr(), 0, s.ptr(), 0, N);
             ask!(log, cudaDeviceSynchronize());
-            d.compare(log, "all bytes", &source)?;
-            Ok(())
+            d.compare(log, "all bytes", &source)
         });
         for (what, to_null, from_null, to_device, from_device, bytes) in [
             ("destination null", true, false, 0, 0, N),
@@ -60,43 +59,36 @@ pub(super) fn add(cases: &mut Cases) {
         for enabled in [false, true] {
             let word = if enabled { "with access" } else { "without access" };
             for (to, from) in [(1, 0), (0, 1)] {
-                cases
-                    .add(format!("{api}/device {from} to device {to}, {word}"), move |log| {
-                        let source = pattern(N, 1);
-                        need!(log, cudaSetDevice(from));
-                        if enabled {
-                            need!(log, cudaDeviceEnablePeerAccess(to, 0));
-                        }
-                        let s = Block::with(log, Kind::Device, &source)?;
-                        need!(log, cudaSetDevice(to));
-                        let d = Block::new(log, Kind::Device, N)?;
-                        copy(log, blocking, d.ptr(), to, s.ptr(), from, N);
-                        ask!(log, cudaDeviceSynchronize());
-                        d.compare(log, "all bytes", &source)?;
-                        // The other functions find both devices by themselves.
-                        d.store(log, &vec![0; N])?;
-                        ask!(log, cudaMemcpy(d.ptr(), s.ptr(), N, cudaMemcpyDefault));
-                        ask!(log, cudaDeviceSynchronize());
-                        d.compare(log, "all bytes again", &source)?;
-                        Ok(())
-                    })
-                    .two_devices()
-                    .alone();
+                cases.two_devices(format!("{api}/device {from} to device {to}, {word}"), move |log| {
+                    let source = pattern(N, 1);
+                    need!(log, cudaSetDevice(from));
+                    if enabled {
+                        need!(log, cudaDeviceEnablePeerAccess(to, 0));
+                    }
+                    let s = Block::with(log, Kind::Device, &source)?;
+                    need!(log, cudaSetDevice(to));
+                    let d = Block::new(log, Kind::Device, N)?;
+                    copy(log, blocking, d.ptr(), to, s.ptr(), from, N);
+                    ask!(log, cudaDeviceSynchronize());
+                    d.compare(log, "all bytes", &source)?;
+                    // The other functions find both devices by themselves.
+                    d.store(log, &vec![0; N])?;
+                    ask!(log, cudaMemcpy(d.ptr(), s.ptr(), N, cudaMemcpyDefault));
+                    ask!(log, cudaDeviceSynchronize());
+                    d.compare(log, "all bytes again", &source)
+                });
             }
         }
-        cases
-            .add(format!("{api}/waits for the held legacy stream of the source"), move |log| {
-                let s = Block::new(log, Kind::Device, N)?;
-                need!(log, cudaSetDevice(1));
-                let d = Block::new(log, Kind::Device, N)?;
-                need!(log, cudaSetDevice(0));
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                gate.waits(log, |log| copy(log, blocking, d.ptr(), 1, s.ptr(), 0, N));
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            })
-            .two_devices()
-            .alone();
+        cases.two_devices(format!("{api}/waits for the held legacy stream of the source"), move |log| {
+            let s = Block::new(log, Kind::Device, N)?;
+            need!(log, cudaSetDevice(1));
+            let d = Block::new(log, Kind::Device, N)?;
+            need!(log, cudaSetDevice(0));
+            let gate = Gate::hold(log, ptr::null_mut())?;
+            gate.waits(log, |log| copy(log, blocking, d.ptr(), 1, s.ptr(), 0, N));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
     }
     cases.add("cudaDeviceCanAccessPeer/itself", |log| {
         let mut can = 7;
@@ -129,18 +121,15 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases
-        .add("cudaDeviceEnablePeerAccess/on, on, off, off", |log| {
-            need!(log, cudaFree(ptr::null_mut()));
-            ask!(log, cudaDeviceDisablePeerAccess(1));
-            ask!(log, cudaDeviceEnablePeerAccess(1, 0));
-            ask!(log, cudaDeviceEnablePeerAccess(1, 0));
-            ask!(log, "error afterwards", cudaGetLastError());
-            ask!(log, cudaDeviceDisablePeerAccess(1));
-            ask!(log, cudaDeviceDisablePeerAccess(1));
-            ask!(log, "a flag", cudaDeviceEnablePeerAccess(1, 1));
-            Ok(())
-        })
-        .two_devices()
-        .alone();
+    cases.two_devices("cudaDeviceEnablePeerAccess/on, on, off, off", |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        ask!(log, cudaDeviceDisablePeerAccess(1));
+        ask!(log, cudaDeviceEnablePeerAccess(1, 0));
+        ask!(log, cudaDeviceEnablePeerAccess(1, 0));
+        ask!(log, "error afterwards", cudaGetLastError());
+        ask!(log, cudaDeviceDisablePeerAccess(1));
+        ask!(log, cudaDeviceDisablePeerAccess(1));
+        ask!(log, "a flag", cudaDeviceEnablePeerAccess(1, 1));
+        Ok(())
+    });
 }

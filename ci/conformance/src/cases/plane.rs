@@ -76,8 +76,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                     let line = row * PITCH..row * PITCH + width;
                     want[line.clone()].copy_from_slice(&source[line]);
                 }
-                d.compare(log, "all bytes", &want)?;
-                Ok(())
+                d.compare(log, "all bytes", &want)
             });
         }
         let changes: [(&str, Change<Plane>); 9] = [
@@ -152,8 +151,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             let from = (row + 2) * PITCH + 11;
             want[7 + row * 33..7 + row * 33 + 31].copy_from_slice(&source[from..from + 31]);
         }
-        d.compare(log, "all bytes", &want)?;
-        Ok(())
+        d.compare(log, "all bytes", &want)
     });
 }
 
@@ -272,8 +270,7 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
                 let from = (row + 4) * PITCH + 13;
                 want[9 + row * PITCH..9 + row * PITCH + 40].copy_from_slice(&source[from..from + 40]);
             }
-            back.compare(log, "all bytes", &want)?;
-            Ok(())
+            back.compare(log, "all bytes", &want)
         });
         // A copy of an array is one of device memory.
         let (to, from) = if to_array { (Kind::Device, kind) } else { (kind, Kind::Device) };
@@ -305,8 +302,7 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
         rows(there, cudaMemcpyHostToDevice).copy(log, true, blocking);
         rows(back, cudaMemcpyDeviceToHost).copy(log, false, blocking);
         ask!(log, cudaDeviceSynchronize());
-        back.compare(log, "all bytes", &source)?;
-        Ok(())
+        back.compare(log, "all bytes", &source)
     });
 }
 

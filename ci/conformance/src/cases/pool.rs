@@ -355,40 +355,37 @@ fn of_another_device(cases: &mut Cases) {
         ("its own device current", 1, false),
         ("the other device current, to which access was given", 0, true),
     ] {
-        cases
-            .add(format!("cudaMallocAsync/copied with {what}"), move |log| {
-                need!(log, cudaSetDevice(1));
-                let on = stream(log)?;
-                let device = Block::new(log, Kind::Device, 4096)?;
-                let pinned = Block::new(log, Kind::Pinned, 4096)?;
-                let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
-                need!(log, cudaMallocAsync(&raw mut a, 4096, on));
-                need!(log, cudaMallocAsync(&raw mut b, 4096, on));
-                need!(log, cudaMemsetAsync(b, 0, 4096, on));
-                need!(log, cudaStreamSynchronize(on));
-                if access {
-                    let mut pool = ptr::null_mut();
-                    need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 1));
-                    let mut list = [cudaMemAccessDesc::default()];
-                    list[0].location.type_ = cuda_sys::cudaMemLocationTypeDevice;
-                    list[0].flags = cuda_sys::cudaMemAccessFlagsProtReadWrite;
-                    need!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), 1));
-                }
-                need!(log, cudaSetDevice(current));
-                let default = cuda_sys::cudaMemcpyDefault;
-                ask!(log, "within", cudaMemcpyAsync(a, b, 16, default, on));
-                ask!(log, "from device memory", cudaMemcpyAsync(a, device.ptr(), 16, default, on));
-                ask!(log, "from pinned memory", cudaMemcpyAsync(a, pinned.ptr(), 16, default, on));
-                ask!(log, "to pinned memory", cudaMemcpyAsync(pinned.ptr(), a, 16, default, on));
-                ask!(log, "rows", cudaMemcpy2DAsync(a, 64, b, 64, 16, 4, default, on));
-                ask!(log, "blocking", cudaMemcpy(a, pinned.ptr(), 16, default));
-                ask!(log, "peer", cudaMemcpyPeerAsync(a, 1, b, 1, 16, on));
-                ask!(log, "set", cudaMemsetAsync(a, 1, 16, on));
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            })
-            .two_devices()
-            .alone();
+        cases.two_devices(format!("cudaMallocAsync/copied with {what}"), move |log| {
+            need!(log, cudaSetDevice(1));
+            let on = stream(log)?;
+            let device = Block::new(log, Kind::Device, 4096)?;
+            let pinned = Block::new(log, Kind::Pinned, 4096)?;
+            let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaMallocAsync(&raw mut a, 4096, on));
+            need!(log, cudaMallocAsync(&raw mut b, 4096, on));
+            need!(log, cudaMemsetAsync(b, 0, 4096, on));
+            need!(log, cudaStreamSynchronize(on));
+            if access {
+                let mut pool = ptr::null_mut();
+                need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 1));
+                let mut list = [cudaMemAccessDesc::default()];
+                list[0].location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+                list[0].flags = cuda_sys::cudaMemAccessFlagsProtReadWrite;
+                need!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), 1));
+            }
+            need!(log, cudaSetDevice(current));
+            let default = cuda_sys::cudaMemcpyDefault;
+            ask!(log, "within", cudaMemcpyAsync(a, b, 16, default, on));
+            ask!(log, "from device memory", cudaMemcpyAsync(a, device.ptr(), 16, default, on));
+            ask!(log, "from pinned memory", cudaMemcpyAsync(a, pinned.ptr(), 16, default, on));
+            ask!(log, "to pinned memory", cudaMemcpyAsync(pinned.ptr(), a, 16, default, on));
+            ask!(log, "rows", cudaMemcpy2DAsync(a, 64, b, 64, 16, 4, default, on));
+            ask!(log, "blocking", cudaMemcpy(a, pinned.ptr(), 16, default));
+            ask!(log, "peer", cudaMemcpyPeerAsync(a, 1, b, 1, 16, on));
+            ask!(log, "set", cudaMemsetAsync(a, 1, 16, on));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
     }
 }
 

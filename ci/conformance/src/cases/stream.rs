@@ -86,15 +86,12 @@ fn making(cases: &mut Cases) {
         log.fact("all differ", one != two && two != three && one != three);
         Ok(())
     });
-    cases
-        .add("cudaStreamGetDevice/another device current", |log| {
-            let on = stream(log)?;
-            need!(log, cudaSetDevice(1));
-            describe(log, on)?;
-            describe(log, ptr::null_mut())
-        })
-        .two_devices()
-        .alone();
+    cases.two_devices("cudaStreamGetDevice/another device current", |log| {
+        let on = stream(log)?;
+        need!(log, cudaSetDevice(1));
+        describe(log, on)?;
+        describe(log, ptr::null_mut())
+    });
     cases.alone("cudaStreamDestroy/with work pending", |log| {
         let on = stream(log)?;
         let gate = Gate::hold(log, on)?;

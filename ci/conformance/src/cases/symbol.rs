@@ -146,8 +146,7 @@ pub(super) fn add(cases: &mut Cases) {
                     copy(log, true, blocking, symbol.handle(), s.ptr(), source.len(), 0, there);
                     copy(log, false, blocking, symbol.handle(), d.ptr(), source.len(), 0, back);
                     ask!(log, cudaDeviceSynchronize());
-                    d.compare(log, "all bytes", &source)?;
-                    Ok(())
+                    d.compare(log, "all bytes", &source)
                 });
             }
         }
@@ -164,8 +163,7 @@ pub(super) fn add(cases: &mut Cases) {
             let back = Block::new(log, Kind::Pinned, source.len())?;
             need!(log, cudaMemcpy(address, source.as_ptr().cast(), source.len(), cudaMemcpyDefault));
             copy(log, false, true, symbol.handle(), back.ptr(), source.len(), 0, cudaMemcpyDeviceToHost);
-            back.compare(log, "all bytes", &source)?;
-            Ok(())
+            back.compare(log, "all bytes", &source)
         });
     }
     cases.add("cudaMemcpyToSymbol/a part at an offset", |log| {
@@ -174,8 +172,7 @@ pub(super) fn add(cases: &mut Cases) {
         let back = Block::new(log, Kind::Pinned, 20)?;
         copy(log, true, true, Symbol::List.handle(), s.ptr(), 20, 20, cudaMemcpyHostToDevice);
         copy(log, false, true, Symbol::List.handle(), back.ptr(), 20, 20, cudaMemcpyDeviceToHost);
-        back.compare(log, "all bytes", &source)?;
-        Ok(())
+        back.compare(log, "all bytes", &source)
     });
     for (which, handle) in [
         ("the legacy stream", Some(ptr::null_mut())),
@@ -192,8 +189,7 @@ pub(super) fn add(cases: &mut Cases) {
             ask!(log, cudaMemcpyToSymbolAsync(list, s.ptr(), 20, 20, cudaMemcpyHostToDevice, on));
             ask!(log, cudaMemcpyFromSymbolAsync(back.ptr(), list, 20, 20, cudaMemcpyDeviceToHost, on));
             ask!(log, cudaStreamSynchronize(on));
-            back.compare(log, "all bytes", &source)?;
-            Ok(())
+            back.compare(log, "all bytes", &source)
         });
     }
     for symbol in [Symbol::List, Symbol::Constant] {
@@ -210,8 +206,7 @@ pub(super) fn add(cases: &mut Cases) {
             ask!(log, cudaGraphInstantiateWithFlags(&raw mut run, graph, 0));
             ask!(log, cudaGraphLaunch(run, on));
             ask!(log, cudaStreamSynchronize(on));
-            back.compare(log, "all bytes", &source)?;
-            Ok(())
+            back.compare(log, "all bytes", &source)
         });
     }
     cases.alone("cudaMemcpyFromSymbolAsync/on a stream of its own", |log| {
@@ -222,8 +217,7 @@ pub(super) fn add(cases: &mut Cases) {
             cudaMemcpyFromSymbolAsync(back.ptr(), Symbol::Number.handle(), 4, 0, cudaMemcpyDeviceToHost, on)
         );
         ask!(log, cudaStreamSynchronize(on));
-        back.compare(log, "the number", &5_i32.to_le_bytes())?;
-        Ok(())
+        back.compare(log, "the number", &5_i32.to_le_bytes())
     });
     cases.alone("symbols/what the source says is what a kernel reads", |log| {
         let out = Block::new(log, Kind::Managed, 16)?;

@@ -81,8 +81,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                         want[start..start + extent.0].copy_from_slice(&source[start..start + extent.0]);
                     }
                 }
-                d.compare(log, "all bytes", &want)?;
-                Ok(())
+                d.compare(log, "all bytes", &want)
             });
         }
         let changes: [(&str, Change<cudaMemcpy3DParms>); 8] = [
@@ -151,8 +150,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                 want[to..to + 20].copy_from_slice(&source[from..from + 20]);
             }
         }
-        d.compare(log, "all bytes", &want)?;
-        Ok(())
+        d.compare(log, "all bytes", &want)
     });
 }
 
@@ -199,8 +197,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
                 want[line * PITCH..line * PITCH + WIDTH]
                     .copy_from_slice(&source[line * PITCH..line * PITCH + WIDTH]);
             }
-            d.compare(log, "all bytes", &want)?;
-            Ok(())
+            d.compare(log, "all bytes", &want)
         });
     }
     cases.add(format!("{api}/an array of wide elements counts in elements"), move |log| {
@@ -236,8 +233,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
             },
         );
         ask!(log, cudaDeviceSynchronize());
-        d.compare(log, "all bytes", &source)?;
-        Ok(())
+        d.compare(log, "all bytes", &source)
     });
     let changes: [(&str, Change<cudaMemcpy3DParms>); 9] = [
         ("destination given twice", |p| p.dstPtr = p.srcPtr),
@@ -317,32 +313,28 @@ fn peers(cases: &mut Cases, blocking: bool) {
             Ok(())
         });
     }
-    cases
-        .add(format!("{api}/pitched memory of one device to the other"), move |log| {
-            let source = pattern(N, 1);
-            let s = Block::with(log, Kind::Device, &source)?;
-            need!(log, cudaSetDevice(1));
-            let d = Block::new(log, Kind::Device, N)?;
-            let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), PITCH, PITCH, HEIGHT);
-            let parameters = cudaMemcpy3DPeerParms {
-                srcPtr: rows(s),
-                srcDevice: 0,
-                dstPtr: rows(d),
-                dstDevice: 1,
-                extent: make_cudaExtent(PITCH, HEIGHT, DEPTH),
-                ..Default::default()
-            };
-            if blocking {
-                ask!(log, cudaMemcpy3DPeer(&raw const parameters));
-            } else {
-                ask!(log, cudaMemcpy3DPeerAsync(&raw const parameters, ptr::null_mut()));
-            }
-            ask!(log, cudaDeviceSynchronize());
-            d.compare(log, "all bytes", &source)?;
-            Ok(())
-        })
-        .two_devices()
-        .alone();
+    cases.two_devices(format!("{api}/pitched memory of one device to the other"), move |log| {
+        let source = pattern(N, 1);
+        let s = Block::with(log, Kind::Device, &source)?;
+        need!(log, cudaSetDevice(1));
+        let d = Block::new(log, Kind::Device, N)?;
+        let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), PITCH, PITCH, HEIGHT);
+        let parameters = cudaMemcpy3DPeerParms {
+            srcPtr: rows(s),
+            srcDevice: 0,
+            dstPtr: rows(d),
+            dstDevice: 1,
+            extent: make_cudaExtent(PITCH, HEIGHT, DEPTH),
+            ..Default::default()
+        };
+        if blocking {
+            ask!(log, cudaMemcpy3DPeer(&raw const parameters));
+        } else {
+            ask!(log, cudaMemcpy3DPeerAsync(&raw const parameters, ptr::null_mut()));
+        }
+        ask!(log, cudaDeviceSynchronize());
+        d.compare(log, "all bytes", &source)
+    });
 }
 
 pub(super) fn add(cases: &mut Cases) {

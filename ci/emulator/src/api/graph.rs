@@ -112,7 +112,7 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
     let failed = |_| cudaErrorOperatingSystem;
     writeln!(text, "subgraph \"cluster_{name}\" {{").map_err(failed)?;
     for (handle, node) in &it.nodes {
-        let what = match &node.act {
+        let what = match &node.op {
             NodeOp::Nothing => "EMPTY".to_owned(),
             NodeOp::Kernel(kernel) => format!("KERNEL\\n{}", kernel.launch().program.name),
             NodeOp::Copy(copy) => format!("MEMCPY\\n{:?}", copy.volume),
@@ -128,7 +128,7 @@ fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
             NodeOp::Free(address) => format!("MEM_FREE\\n{address:#x}"),
         };
         writeln!(text, "\"{name}_{handle:x}\" [label=\"{what}\"];").map_err(failed)?;
-        if let NodeOp::Child(child) = node.act {
+        if let NodeOp::Child(child) = node.op {
             dot(machine, child, &format!("{name}_{handle:x}_child"), text)?;
         }
     }
@@ -183,7 +183,7 @@ api! {
     /// The type of a node.
     allowed fn cudaGraphNodeGetType(call, node: cudaGraphNode_t, out: Out<'_, cudaGraphNodeType>) {
         let (machine, _) = call.any_context()?;
-        put(out, kind(&machine.graphs.node(node.addr())?.act))
+        put(out, kind(&machine.graphs.node(node.addr())?.op))
     }
 
     /// The number of a graph for tools.
@@ -319,7 +319,7 @@ api! {
             // Not asked of a GPU: as for edges.
             return Err(cudaErrorNotSupported);
         }
-        if let NodeOp::Conditional(it) = &machine.graphs.node(node.addr())?.act {
+        if let NodeOp::Conditional(it) = &machine.graphs.node(node.addr())?.op {
             condition::set_has_node(it.handle, false);
         }
         let owned = machine.graphs.remove(node.addr())?;

@@ -36,11 +36,10 @@ fn known(flags: c_ulonglong) -> bool {
 /// The first node that a launch by a kernel could not run, if the graph is to be launched so.
 fn unfit(graph: &Graph, flags: c_ulonglong) -> Option<usize> {
     let by_kernels = flags & c_ulonglong::from(cudaGraphInstantiateFlagDeviceLaunch.0) != 0;
-    let fit = |act: &NodeOp| {
-        matches!(act, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_) | NodeOp::Child(_))
-    };
+    let fit =
+        |op: &NodeOp| matches!(op, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_) | NodeOp::Child(_));
     let mut nodes = graph.nodes.iter().filter(|_| by_kernels);
-    nodes.find(|node| !fit(&node.1.act)).map(|node| *node.0)
+    nodes.find(|node| !fit(&node.1.op)).map(|node| *node.0)
 }
 
 fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> Answer<cudaGraphExec_t> {
@@ -60,7 +59,7 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
         return Err(cudaErrorInvalidValue);
     }
     for (_, node) in &m.graphs.get(graph)?.nodes {
-        if let NodeOp::Fill(it) = &node.act {
+        if let NodeOp::Fill(it) = &node.op {
             let span = it.volume.span(it.pitch, it.slice);
             memory_type("cudaGraphInstantiate", &m.allocations, it.address, span, true)?;
         }
@@ -74,17 +73,17 @@ fn set(
     call: &Call,
     exec: cudaGraphExec_t,
     node: cudaGraphNode_t,
-    act: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>,
+    op: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>,
 ) -> Answer {
     let (mut machine, _) = call.context()?;
     let device = machine.graphs.node(node.addr())?.device;
-    let act = act(&mut machine, device)?;
+    let op = op(&mut machine, device)?;
     let machine = &mut *machine;
     let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
-    if kind(&step.act) != kind(&act) || !step.act.may_become(&act, &machine.allocations) {
+    if kind(&step.op) != kind(&op) || !step.op.may_become(&op, &machine.allocations) {
         return Err(cudaErrorInvalidValue);
     }
-    (step.act, step.changed) = (act, true);
+    (step.op, step.changed) = (op, true);
     Ok(())
 }
 
@@ -304,14 +303,14 @@ api! {
         let exec = machine.graphs.exec_mut(exec.addr())?;
         let launched = exec.is_launched();
         let step = exec.step_mut(node.addr())?;
-        if !matches!(step.act, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_)) {
+        if !matches!(step.op, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_)) {
             return Err(cudaErrorInvalidValue);
         }
-        let what = match step.act {
+        let what = match step.op {
             NodeOp::Fill(_) => "a memset node is disabled",
             _ => "a node is disabled that was changed after the last launch",
         };
-        if enabled == 0 && (launched && step.changed || matches!(step.act, NodeOp::Fill(_))) {
+        if enabled == 0 && (launched && step.changed || matches!(step.op, NodeOp::Fill(_))) {
             // Seen on an H200: launches crash, fail, run other nodes too early, or lose the change.
             let advice = "Driver 580 fails here. Disable kernels and copies, and change a node after that.";
             Finding::new(Subject::Driver, format!("{}: {what}", call.name), advice).here(call.name).report();
@@ -324,7 +323,7 @@ api! {
     allowed fn cudaGraphNodeGetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
         let (mut machine, _) = call.context()?;
         let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
-        if !matches!(step.act, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_)) {
+        if !matches!(step.op, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_)) {
             return Err(cudaErrorInvalidValue);
         }
         put(out, c_uint::from(step.enabled))

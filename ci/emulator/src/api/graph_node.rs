@@ -24,34 +24,34 @@ struct NodePlace {
     count: usize,
 }
 
-/// Adds a node that does `act`.
+/// Adds a node that does `op`.
 fn add(
     call: &Call,
     out: Out<'_, cudaGraphNode_t>,
     place: NodePlace,
-    act: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>,
+    op: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>,
 ) -> Answer {
     let (mut machine, device) = call.any_context()?;
     let out = out.ok_or(cudaErrorInvalidValue)?;
     machine.graphs.get(place.graph.addr())?;
     // SAFETY: the program promises that there are so many.
     let before = unsafe { handles(place.before, place.count) }?;
-    let act = act(&mut machine, device)?;
-    let made = machine.graphs.add(place.graph.addr(), act, &before, device, call.name)?;
+    let op = op(&mut machine, device)?;
+    let made = machine.graphs.add(place.graph.addr(), op, &before, device, call.name)?;
     out.write(node(made));
     Ok(())
 }
 
-/// Replaces the act of a node by another of the same kind.
-fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>) -> Answer {
+/// Replaces the operation of a node by another of the same kind.
+fn set(call: &Call, node: cudaGraphNode_t, op: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>) -> Answer {
     let (mut machine, _) = call.any_context()?;
     let device = machine.graphs.node(node.addr())?.device;
-    let act = act(&mut machine, device)?;
+    let op = op(&mut machine, device)?;
     let it = machine.graphs.node_mut(node.addr())?;
-    if kind(&it.act) != kind(&act) || matches!(act, NodeOp::Conditional(_)) {
+    if kind(&it.op) != kind(&op) || matches!(op, NodeOp::Conditional(_)) {
         return Err(cudaErrorInvalidValue);
     }
-    it.act = act;
+    it.op = op;
     Ok(())
 }
 
@@ -63,7 +63,7 @@ fn get<T>(
     pick: impl FnOnce(&mut NodeOp) -> Option<T>,
 ) -> Answer {
     let (mut machine, _) = call.any_context()?;
-    let found = pick(&mut machine.graphs.node_mut(node.addr())?.act);
+    let found = pick(&mut machine.graphs.node_mut(node.addr())?.op);
     put(out, found.ok_or(cudaErrorInvalidValue)?)
 }
 
@@ -78,7 +78,7 @@ pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<NodeOp> {
     Ok(NodeOp::Child(copy))
 }
 
-/// The act that the general form of a node's parameters describes.
+/// The operation that the general form of a node's parameters describes.
 pub(super) fn general(
     call: &Call,
     machine: &mut Guard,
@@ -124,7 +124,7 @@ pub(super) fn general(
             let wanted = unsafe { &of.conditional };
             conditional::node(machine, graph, wanted)
         }
-        it if it.0 >= cudaGraphNodeTypeCount.0 => Err(cudaErrorInvalidValue),
+        it if it.0 > cudaGraphNodeTypeConditional.0 => Err(cudaErrorInvalidValue),
         _ => Err(cudaErrorNotSupported),
     }
 }
@@ -149,14 +149,14 @@ api! {
         // SAFETY: the program promises that there are so many, or none.
         unsafe { plain(edges, count) }?;
         add(call, out, NodePlace { graph, before, count }, |machine, device| {
-            let act = general(call, machine, (graph.addr(), device), given)?;
-            if let NodeOp::Conditional(it) = &act {
+            let op = general(call, machine, (graph.addr(), device), given)?;
+            if let NodeOp::Conditional(it) = &op {
                 condition::set_has_node(it.handle, true);
                 // SAFETY: `general` has read the structure, so that the pointer is valid.
                 let given = unsafe { &mut *given };
                 given.__bindgen_anon_1.conditional.phGraph_out = conditional::list(&it.bodies);
             }
-            Ok(act)
+            Ok(op)
         })
     }
 
@@ -179,18 +179,18 @@ api! {
 
     /// The launch of a kernel node.
     allowed fn cudaGraphKernelNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaKernelNodeParams>) {
-        get(call, node, out, |act| if let NodeOp::Kernel(it) = act { Some(params::kernel_params(it)) } else { None })
+        get(call, node, out, |op| if let NodeOp::Kernel(it) = op { Some(params::kernel_params(it)) } else { None })
     }
 
     /// Changes the launch of a kernel node. The node keeps its attributes.
     allowed fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
         params::known(given)?;
         set(call, node, |machine, device| {
-            let mut act = params::kernel(machine, device, given)?;
-            if let (NodeOp::Kernel(new), NodeOp::Kernel(old)) = (&mut act, &machine.graphs.node(node.addr())?.act) {
+            let mut op = params::kernel(machine, device, given)?;
+            if let (NodeOp::Kernel(new), NodeOp::Kernel(old)) = (&mut op, &machine.graphs.node(node.addr())?.op) {
                 new.copy_attributes(old);
             }
-            Ok(act)
+            Ok(op)
         })
     }
 
@@ -198,8 +198,8 @@ api! {
     allowed fn cudaGraphKernelNodeGetAttribute(
         call, node: cudaGraphNode_t, attr: cudaLaunchAttributeID, out: Out<'_, cudaLaunchAttributeValue>,
     ) {
-        get(call, node, out, |act| {
-            let NodeOp::Kernel(it) = act else { return None };
+        get(call, node, out, |op| {
+            let NodeOp::Kernel(it) = op else { return None };
             params::kernel_attribute(it, attr)
         })
     }
@@ -210,16 +210,16 @@ api! {
     ) {
         let (mut machine, _) = call.any_context()?;
         let value = value.ok_or(cudaErrorInvalidValue)?;
-        let NodeOp::Kernel(it) = &mut machine.graphs.node_mut(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Kernel(it) = &mut machine.graphs.node_mut(node.addr())?.op else { return Err(cudaErrorInvalidValue) };
         params::set_kernel_attribute(it, attr, value)
     }
 
     /// Gives one kernel node the attributes of another.
     allowed fn cudaGraphKernelNodeCopyAttributes(call, to: cudaGraphNode_t, from: cudaGraphNode_t) {
         let (mut machine, _) = call.any_context()?;
-        let NodeOp::Kernel(from) = &machine.graphs.node(from.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Kernel(from) = &machine.graphs.node(from.addr())?.op else { return Err(cudaErrorInvalidValue) };
         let from = from.clone();
-        let NodeOp::Kernel(to) = &mut machine.graphs.node_mut(to.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Kernel(to) = &mut machine.graphs.node_mut(to.addr())?.op else { return Err(cudaErrorInvalidValue) };
         to.copy_attributes(&from);
         Ok(())
     }
@@ -235,7 +235,7 @@ api! {
     /// The copy of a copy node.
     allowed fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
         let (machine, _) = call.any_context()?;
-        let NodeOp::Copy(it) = &machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Copy(it) = &machine.graphs.node(node.addr())?.op else { return Err(cudaErrorInvalidValue) };
         put(out, params::copy_params(it, &machine.allocations))
     }
 
@@ -310,7 +310,7 @@ api! {
 
     /// The memset of a memset node.
     allowed fn cudaGraphMemsetNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemsetParams>) {
-        get(call, node, out, |act| if let NodeOp::Fill(it) = act { Some(params::fill_params(it)) } else { None })
+        get(call, node, out, |op| if let NodeOp::Fill(it) = op { Some(params::fill_params(it)) } else { None })
     }
 
     /// Changes the memset of a memset node.
@@ -328,8 +328,8 @@ api! {
 
     /// The function of a host node.
     allowed fn cudaGraphHostNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaHostNodeParams>) {
-        get(call, node, out, |act| {
-            let NodeOp::Host(it) = act else { return None };
+        get(call, node, out, |op| {
+            let NodeOp::Host(it) = op else { return None };
             it.parts().map(|(function, data)| cudaHostNodeParams { fn_: Some(function), userData: data })
         })
     }
@@ -352,7 +352,7 @@ api! {
 
     /// The graph that a node owns.
     allowed fn cudaGraphChildGraphNodeGetGraph(call, node: cudaGraphNode_t, out: Out<'_, cudaGraph_t>) {
-        get(call, node, out, |act| if let NodeOp::Child(it) = act { Some(graph(*it)) } else { None })
+        get(call, node, out, |op| if let NodeOp::Child(it) = op { Some(graph(*it)) } else { None })
     }
 
     /// Adds a record of an event.
@@ -365,7 +365,7 @@ api! {
 
     /// The event that a node records.
     allowed fn cudaGraphEventRecordNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
-        get(call, node, out, |act| if let NodeOp::Record(it) = act { Some(event(*it)) } else { None })
+        get(call, node, out, |op| if let NodeOp::Record(it) = op { Some(event(*it)) } else { None })
     }
 
     /// Changes the event that a node records.
@@ -417,7 +417,7 @@ api! {
 
     /// The event that a node waits for.
     allowed fn cudaGraphEventWaitNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
-        get(call, node, out, |act| if let NodeOp::Wait(it) = act { Some(event(*it)) } else { None })
+        get(call, node, out, |op| if let NodeOp::Wait(it) = op { Some(event(*it)) } else { None })
     }
 
     /// Changes the event that a node waits for.
@@ -452,7 +452,7 @@ api! {
     /// The allocation of a node.
     allowed fn cudaGraphMemAllocNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemAllocNodeParams>) {
         let (machine, _) = call.any_context()?;
-        let NodeOp::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.op else { return Err(cudaErrorInvalidValue) };
         let device = machine.allocations.at(memory).map_or(0, |it| it.device);
         let mut found = cudaMemAllocNodeParams { dptr: pointer(memory), ..Default::default() };
         found.bytesize = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
@@ -471,7 +471,7 @@ api! {
             let start = address(memory);
             machine.allocations.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
             let mut others = machine.graphs.get(graph.addr())?.nodes.values();
-            if others.any(|node| matches!(node.act, NodeOp::Free(it) if it == start)) {
+            if others.any(|node| matches!(node.op, NodeOp::Free(it) if it == start)) {
                 return Err(cudaErrorInvalidValue);
             }
             Ok(NodeOp::Free(start))
@@ -481,7 +481,7 @@ api! {
     /// The memory that a node ends.
     allowed fn cudaGraphMemFreeNodeGetParams(call, node: cudaGraphNode_t, out: *mut c_void) {
         let (machine, _) = call.any_context()?;
-        let NodeOp::Free(memory) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let NodeOp::Free(memory) = machine.graphs.node(node.addr())?.op else { return Err(cudaErrorInvalidValue) };
         if out.is_null() {
             return Err(cudaErrorInvalidValue);
         }

@@ -203,8 +203,8 @@ fn launch_now(
         if machine.streams.get(stream)?.device != device {
             return Err(cudaErrorInvalidResourceHandle);
         }
-        let act = NodeOp::Kernel(Box::new(KernelNode::new(function.addr(), launch)));
-        return machine.add_captured(stream, call.name, || Some(act)).map(drop);
+        let op = NodeOp::Kernel(Box::new(KernelNode::new(function.addr(), launch)));
+        return machine.add_captured(stream, call.name, || Some(op)).map(drop);
     }
     submit_task(&mut machine, stream, device, call.name, Box::new(Kernel::new(launch)))?;
     Ok(())

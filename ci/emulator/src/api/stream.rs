@@ -102,8 +102,8 @@ api! {
             0 => {}
             // External waits are for graphs being captured.
             it if it == cudaEventWaitExternal => {
-                let act = || Some(NodeOp::Wait(event.addr()));
-                let node = machine.add_captured(key, call.name, act)?;
+                let op = || Some(NodeOp::Wait(event.addr()));
+                let node = machine.add_captured(key, call.name, op)?;
                 return node.map(drop).ok_or(cudaErrorIllegalState);
             }
             _ => return Err(cudaErrorInvalidValue),

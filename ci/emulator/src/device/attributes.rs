@@ -126,9 +126,9 @@ fn image(attr: cudaDeviceAttr) -> Option<i32> {
     Some(value)
 }
 
-/// Whether the headers have an attribute of this number; those without a meaning here are zero.
+/// Whether CUDA 13.0 has an attribute of this number; those without a meaning here are zero.
 fn known(attr: cudaDeviceAttr) -> bool {
-    (1..cudaDevAttrMax.0).contains(&attr.0)
+    (1..=cudaDevAttrOnlyPartialHostNativeAtomicSupported.0).contains(&attr.0)
 }
 
 /// The value of an attribute of a pair of devices, by their link.

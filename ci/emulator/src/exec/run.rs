@@ -30,17 +30,15 @@ impl Warp {
                 turn -= 1;
                 *cx.clock += 1;
                 let ins = &program.code[group.pc as usize];
-                let mut mask = group.mask;
-                if ins.guard.slot != NONE {
-                    let bits = self.file.pred(ins.guard.slot);
-                    mask &= if ins.guard.negated { !bits } else { bits };
-                }
+                let mask = self.guarded(ins, group.mask);
                 match ins.op {
-                    Op::Alu(f) => {
-                        if mask != 0 {
-                            f(&mut self.file, &ins.s, mask);
-                        }
-                        group.pc += 1;
+                    Op::Alu(_) => {
+                        let most = u32::try_from(*fuel).unwrap_or(u32::MAX).min(turn);
+                        let more = self.arithmetic(&program.code, group, most, limit);
+                        *fuel -= u64::from(more);
+                        turn -= more;
+                        *cx.clock += u64::from(more);
+                        group.pc += 1 + more;
                     }
                     Op::Load(a) => {
                         cx.pc = group.pc;
@@ -124,6 +122,35 @@ impl Warp {
             }
         }
         Ok(if self.groups.is_empty() { Turn::Over } else { Turn::Waiting })
+    }
+
+    /// The lanes of a group that an instruction's guard lets through.
+    #[inline]
+    fn guarded(&self, ins: &Ins, mask: u32) -> u32 {
+        if ins.guard.slot == NONE {
+            return mask;
+        }
+        let bits = self.file.pred(ins.guard.slot);
+        mask & if ins.guard.negated { !bits } else { bits }
+    }
+
+    /// Runs an arithmetic instruction, and at most so many more that follow it before the limit. Returns how
+    /// many more. They are most of what runs: a loop of their own has all its state in registers.
+    #[inline(never)]
+    fn arithmetic(&mut self, code: &[Ins], group: Group, most: u32, limit: u32) -> u32 {
+        let mut pc = group.pc;
+        let last = pc.saturating_add(most).min(limit.saturating_sub(1));
+        while let Some(Ins { op: Op::Alu(f), s, .. }) = code.get(pc as usize) {
+            let mask = self.guarded(&code[pc as usize], group.mask);
+            if mask != 0 {
+                f(&mut self.file, s, mask);
+            }
+            if pc >= last {
+                return pc - group.pc;
+            }
+            pc += 1;
+        }
+        pc - group.pc - 1
     }
 
     /// Ends the threads that a fault stops, if the others of the kernel run on.

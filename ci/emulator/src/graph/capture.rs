@@ -210,13 +210,13 @@ impl Machine {
         &mut self,
         stream: StreamId,
         call: &'static str,
-        act: impl FnOnce() -> Option<NodeOp>,
+        op: impl FnOnce() -> Option<NodeOp>,
     ) -> Answer<Option<usize>> {
         let Some((id, graph)) = self.capturing(stream)? else { return Ok(None) };
-        let Some(act) = act() else { return self.refuse(id, cudaErrorStreamCaptureUnsupported) };
+        let Some(op) = op() else { return self.refuse(id, cudaErrorStreamCaptureUnsupported) };
         let device = self.streams.get(stream)?.device;
         let after = self.captures.after(stream).cloned().unwrap_or_default();
-        let node = self.graphs.add(graph, act, &after, device, call)?;
+        let node = self.graphs.add(graph, op, &after, device, call)?;
         self.captures.set_after(stream, vec![node]);
         Ok(Some(node))
     }

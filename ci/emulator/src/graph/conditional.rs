@@ -87,11 +87,11 @@ impl Expansion for Choice {
 pub(super) fn parts(steps: &[ExecNode], moment: impl Fn(usize) -> Option<OperationId>) -> Vec<Part> {
     let part = |step: &ExecNode| {
         let and =
-            if let NodeOp::Wait(event) = step.act { moment(event).into_iter().collect() } else { Vec::new() };
+            if let NodeOp::Wait(event) = step.op { moment(event).into_iter().collect() } else { Vec::new() };
         let work = match &step.choice {
             _ if !step.enabled => Work::Nothing,
             Some(choice) => Work::Expansion(Box::new(choice.clone())),
-            None => step.act.work(),
+            None => step.op.work(),
         };
         let (device, call, line, before) = (step.device, step.call, step.line, step.before.clone());
         Part { device, call, line, work, before, and }

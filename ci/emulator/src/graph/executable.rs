@@ -17,7 +17,7 @@ use crate::sys::cudaErrorInvalidValue;
 pub(crate) struct ExecNode {
     /// The node of the graph that it was made from.
     pub(crate) source: usize,
-    pub(crate) act: NodeOp,
+    pub(crate) op: NodeOp,
     /// The indices of its dependencies.
     pub(super) before: Vec<usize>,
     pub(super) device: usize,
@@ -65,7 +65,7 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
     let (mut places, mut exits, mut followed) = (HashMap::new(), Vec::new(), HashSet::new());
     for handle in it.order().ok_or(cudaErrorInvalidValue)? {
         let node = graphs.node(handle)?;
-        if it.root.is_some() && !node.act.is_allowed_in_body() {
+        if it.root.is_some() && !node.op.is_allowed_in_body() {
             return Err(cudaErrorInvalidValue);
         }
         let mut before: Vec<usize> = node.before.iter().filter_map(|it| places.get(&it).copied()).collect();
@@ -74,25 +74,25 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
             before = after.to_vec();
         }
         let (device, call, line) = (node.device, node.call, node.line);
-        let step = |before, act| {
+        let step = |before, op| {
             let (source, enabled, changed, choice) = (handle, true, false, None);
-            ExecNode { source, act, before, device, call, line, enabled, changed, choice }
+            ExecNode { source, op, before, device, call, line, enabled, changed, choice }
         };
         let mut choice = None;
-        if let NodeOp::Conditional(it) = &node.act {
+        if let NodeOp::Conditional(it) = &node.op {
             let mut bodies = vec![Vec::new(); it.bodies.len()];
             for (body, laid_out) in it.bodies.iter().zip(&mut bodies) {
                 lay_out(graphs, *body, &[], laid_out)?;
             }
             choice = Some(Choice::new(it, bodies));
         }
-        if let NodeOp::Child(child) = node.act {
+        if let NodeOp::Child(child) = node.op {
             steps.push(step(before, NodeOp::Nothing));
             let entry = steps.len() - 1;
             before = lay_out(graphs, child, &[entry], steps)?;
             before.push(entry);
         }
-        steps.push(ExecNode { choice, ..step(before, node.act.clone()) });
+        steps.push(ExecNode { choice, ..step(before, node.op.clone()) });
         places.insert(handle, steps.len() - 1);
         exits.push(steps.len() - 1);
     }
@@ -105,7 +105,7 @@ fn users(graphs: &Graphs, graph: usize) -> Answer<Vec<(usize, u32)>> {
     let it = graphs.get(graph)?;
     let mut found: Vec<_> = it.users.iter().map(|(user, count)| (*user, *count)).collect();
     for node in it.nodes.values() {
-        if let NodeOp::Child(child) = node.act {
+        if let NodeOp::Child(child) = node.op {
             found.extend(users(graphs, child)?);
         }
     }
@@ -172,7 +172,7 @@ impl Exec {
         inner.iter_mut().flat_map(|step| &mut step.before).for_each(|at| *at -= entry);
         let done = replace(&mut inner, &wanted, allocations);
         for (step, new) in self.steps.iter_mut().skip(entry + 1).zip(inner.into_iter().skip(1)) {
-            (step.act, step.choice) = (new.act, new.choice);
+            (step.op, step.choice) = (new.op, new.choice);
         }
         Ok(done)
     }
@@ -188,7 +188,7 @@ impl Exec {
 fn replace(steps: &mut [ExecNode], with: &[ExecNode], allocations: &Allocations) -> Result<(), Mismatch> {
     compare(steps, with, allocations)?;
     for (old, new) in steps.iter_mut().zip(with) {
-        (old.act, old.choice, old.changed) = (new.act.clone(), new.choice.clone(), true);
+        (old.op, old.choice, old.changed) = (new.op.clone(), new.choice.clone(), true);
     }
     Ok(())
 }
@@ -203,14 +203,13 @@ fn compare(steps: &[ExecNode], with: &[ExecNode], allocations: &Allocations) -> 
     if let Some((_, new)) = shape {
         return Err(Mismatch::Topology(new.source));
     }
-    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.like(&new.act)) {
+    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.op.like(&new.op)) {
         return Err(Mismatch::Kind(new.source));
     }
-    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.cooperates_like(&new.act)) {
+    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.op.cooperates_like(&new.op)) {
         return Err(Mismatch::Attributes(new.source));
     }
-    if let Some((_, new)) =
-        steps.iter().zip(with).find(|(old, new)| !old.act.may_become(&new.act, allocations))
+    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.op.may_become(&new.op, allocations))
     {
         return Err(Mismatch::Parameters(new.source));
     }
@@ -266,21 +265,21 @@ mod tests {
         let (graph, node) = nested(&mut graphs);
         let mut exec = exec(&graphs, graph);
         let copy = graphs.duplicate(&mut Users::default(), graph).unwrap();
-        let NodeOp::Child(child) = graphs.get(copy).unwrap().nodes.values().nth(1).unwrap().act else {
+        let NodeOp::Child(child) = graphs.get(copy).unwrap().nodes.values().nth(1).unwrap().op else {
             panic!()
         };
         let last = *graphs.get(child).unwrap().nodes.keys().last().unwrap();
-        graphs.node_mut(last).unwrap().act = NodeOp::Record(7);
+        graphs.node_mut(last).unwrap().op = NodeOp::Record(7);
         assert_eq!(exec.update(&graphs, &allocations, copy), Ok(Ok(())));
-        assert!(matches!(exec.steps[3].act, NodeOp::Record(7)));
-        graphs.node_mut(last).unwrap().act = NodeOp::Record(8);
+        assert!(matches!(exec.steps[3].op, NodeOp::Record(7)));
+        graphs.node_mut(last).unwrap().op = NodeOp::Record(8);
         assert_eq!(exec.update_child(&graphs, &allocations, node, child), Ok(Ok(())));
-        assert!(matches!(exec.steps[3].act, NodeOp::Record(8)));
-        graphs.node_mut(last).unwrap().act = NodeOp::Wait(8);
+        assert!(matches!(exec.steps[3].op, NodeOp::Record(8)));
+        graphs.node_mut(last).unwrap().op = NodeOp::Wait(8);
         assert_eq!(exec.update_child(&graphs, &allocations, node, child), Ok(Err(Mismatch::Kind(last))));
         graphs.add(child, NodeOp::Nothing, &[], 0, "test").unwrap();
-        graphs.node_mut(last).unwrap().act = NodeOp::Record(9);
+        graphs.node_mut(last).unwrap().op = NodeOp::Record(9);
         assert_eq!(exec.update(&graphs, &allocations, copy), Ok(Err(Mismatch::Topology(0))));
-        assert!(matches!(exec.steps[3].act, NodeOp::Record(8)));
+        assert!(matches!(exec.steps[3].op, NodeOp::Record(8)));
     }
 }

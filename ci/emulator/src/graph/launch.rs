@@ -8,10 +8,10 @@ use crate::machine::Guard;
 use crate::stream::{OperationId, Part, StreamId, Work, submit_after, submit_all};
 use crate::sys::{cudaErrorInvalidValue, cudaGraphInstantiateFlagAutoFreeOnLaunch};
 
-/// The effect of an act on the memory of its graph: the address, and the bytes that it allocates, or `None`
-/// if it frees.
-fn memory(act: &NodeOp) -> Option<(u64, Option<u64>)> {
-    match act {
+/// The effect of an operation on the memory of its graph: the address, and the bytes that it allocates, or
+/// `None` if it frees.
+fn memory(op: &NodeOp) -> Option<(u64, Option<u64>)> {
+    match op {
         NodeOp::Alloc(address, bytes) => Some((*address, Some(*bytes))),
         NodeOp::Free(address) => Some((*address, None)),
         _ => None,
@@ -28,7 +28,7 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: StreamId, call: &
     let m = &mut **machine;
     let it = m.graphs.exec(exec)?;
     let frees_first = it.flags & u64::from(cudaGraphInstantiateFlagAutoFreeOnLaunch.0) != 0;
-    let mut allocated = it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act));
+    let mut allocated = it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.op));
     if !frees_first && allocated.any(|(at, bytes)| bytes.is_some() && m.graphs.memory.is_in_use(at)) {
         return Err(cudaErrorInvalidValue);
     }
@@ -49,7 +49,7 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: StreamId, call: &
         );
     }
     let memory: Vec<_> =
-        it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();
+        it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.op)).collect();
     let end = submit_all(machine, stream, call, parts, &[last])?;
     for (address, bytes) in memory {
         match bytes {

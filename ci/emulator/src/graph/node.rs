@@ -1,4 +1,4 @@
-//! The act of a node, kept so that it can run any number of times.
+//! The operation of a node, kept so that it can run any number of times.
 #![expect(unsafe_code, reason = "keeps what a program gave in a union")]
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ impl Clone for KernelNode {
     }
 }
 
-/// The act of a node.
+/// The operation of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeOp {
     /// Nothing: only its place in the order matters.
@@ -107,7 +107,7 @@ pub(crate) enum NodeOp {
 impl NodeOp {
     /// Whether both are cooperative kernels, or neither is.
     pub(super) fn cooperates_like(&self, other: &Self) -> bool {
-        let cooperative = |act: &Self| matches!(act, Self::Kernel(it) if it.launch.cooperative);
+        let cooperative = |op: &Self| matches!(op, Self::Kernel(it) if it.launch.cooperative);
         cooperative(self) == cooperative(other)
     }
 
@@ -129,7 +129,7 @@ impl NodeOp {
         }
     }
 
-    /// The act that a captured operation becomes.
+    /// The operation that a captured operation becomes.
     ///
     /// # Errors
     /// `None` if the operation cannot be captured.
@@ -143,7 +143,7 @@ impl NodeOp {
         }
     }
 
-    /// The graphs that a node with this act owns.
+    /// The graphs that a node with this operation owns.
     pub(super) fn into_owned(self) -> Vec<usize> {
         match self {
             Self::Child(child) => vec![child],
@@ -165,13 +165,13 @@ impl NodeOp {
         )
     }
 
-    /// Whether another act can take this one's place in an executable graph.
+    /// Whether another operation can take this one's place in an executable graph.
     pub(super) fn like(&self, other: &Self) -> bool {
         kind(self) == kind(other)
     }
 
-    /// Whether another act of the same kind can replace this one. Copies and memsets stay with the same kinds
-    /// of memory of the same devices, and a memset of several rows keeps its extent.
+    /// Whether another operation of the same kind can replace this one. Copies and memsets stay with the
+    /// same kinds of memory of the same devices, and a memset of several rows keeps its extent.
     pub(crate) fn may_become(&self, other: &Self, allocations: &Allocations) -> bool {
         match (self, other) {
             (Self::Copy(old), Self::Copy(new)) => old.between(allocations) == new.between(allocations),
@@ -187,8 +187,8 @@ impl NodeOp {
 }
 
 /// The type of a node, as programs ask for it.
-pub(crate) fn kind(act: &NodeOp) -> cudaGraphNodeType {
-    match act {
+pub(crate) fn kind(op: &NodeOp) -> cudaGraphNodeType {
+    match op {
         NodeOp::Nothing => cudaGraphNodeTypeEmpty,
         NodeOp::Kernel(_) => cudaGraphNodeTypeKernel,
         NodeOp::Copy(_) => cudaGraphNodeTypeMemcpy,

@@ -52,7 +52,7 @@ impl FromIterator<usize> for Named {
 /// One node.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub(crate) act: NodeOp,
+    pub(crate) op: NodeOp,
     /// The nodes that it comes after.
     pub(crate) before: Named,
     /// The nodes that come after it.
@@ -95,7 +95,7 @@ impl Graph {
                 from.after.insert(handle);
             }
         }
-        if matches!(node.act, NodeOp::Alloc(..) | NodeOp::Free(_) | NodeOp::Child(_)) {
+        if matches!(node.op, NodeOp::Alloc(..) | NodeOp::Free(_) | NodeOp::Child(_)) {
             self.notable.insert(handle);
         }
         self.nodes.insert(handle, node);
@@ -114,7 +114,7 @@ impl Graph {
 
     /// Sets that. Only kernels have other ports than 0.
     pub(crate) fn set_port(&mut self, from: usize, to: usize, port: u8) -> Answer {
-        let kernel = |node| matches!(self.nodes.get(&node).map(|it| &it.act), Some(NodeOp::Kernel(_)));
+        let kernel = |node| matches!(self.nodes.get(&node).map(|it| &it.op), Some(NodeOp::Kernel(_)));
         if port != 0 && !(kernel(from) && kernel(to)) {
             return Err(cudaErrorInvalidValue);
         }
@@ -237,7 +237,7 @@ impl Graphs {
     pub(crate) fn add(
         &mut self,
         graph: usize,
-        act: NodeOp,
+        op: NodeOp,
         before: &[usize],
         device: usize,
         call: &'static str,
@@ -254,7 +254,7 @@ impl Graphs {
         let home = self.get_mut(graph)?;
         home.made += 1;
         let local = home.made - 1;
-        home.insert(handle, Node { act, before, after: BTreeSet::new(), device, call, line, local });
+        home.insert(handle, Node { op, before, after: BTreeSet::new(), device, call, line, local });
         Ok(handle)
     }
 
@@ -279,7 +279,7 @@ impl Graphs {
 
     /// Whether a graph has a conditional node.
     pub(crate) fn is_conditional(&self, graph: usize) -> Answer<bool> {
-        Ok(self.get(graph)?.nodes.values().any(|node| matches!(node.act, NodeOp::Conditional(_))))
+        Ok(self.get(graph)?.nodes.values().any(|node| matches!(node.op, NodeOp::Conditional(_))))
     }
 
     /// Takes a node out of its graph, and returns the graphs that it owned.
@@ -295,14 +295,14 @@ impl Graphs {
         for to in &gone.after {
             graph.disconnect(node, *to);
         }
-        Ok(gone.act.into_owned())
+        Ok(gone.op.into_owned())
     }
 
     /// Whether a graph has memory of its own: a node that allocates or frees.
     pub(crate) fn allocates(&self, graph: usize) -> Answer<bool> {
         let it = self.get(graph)?;
         for node in it.notable.iter().filter_map(|handle| it.nodes.get(handle)) {
-            match node.act {
+            match node.op {
                 NodeOp::Child(child) if !self.allocates(child)? => {}
                 _ => return Ok(true),
             }
@@ -322,10 +322,10 @@ impl Graphs {
         let copy = self.create();
         let (mut twins, mut edges) = (HashMap::new(), Vec::new());
         for (old, mut node) in nodes {
-            if let NodeOp::Child(child) = node.act {
+            if let NodeOp::Child(child) = node.op {
                 let child = self.duplicate(counts, child)?;
                 self.get_mut(child)?.owned = true;
-                node.act = NodeOp::Child(child);
+                node.op = NodeOp::Child(child);
             }
             let new = self.handle();
             twins.insert(old, new);
@@ -352,7 +352,7 @@ impl Graphs {
         let mut users: Vec<(usize, u32)> = gone.users.into_iter().collect();
         for (handle, node) in gone.nodes {
             self.nodes.remove(&handle);
-            for owned in node.act.into_owned() {
+            for owned in node.op.into_owned() {
                 users.extend(self.destroy(owned)?);
             }
         }

@@ -147,9 +147,10 @@ pub(super) fn run(
             .map_err(|error| (format!("{}: {error}", file.display()), 1))?;
     }
     let own = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    let fails = summary
-        .kinds()
-        .any(|kind| options.fail_on.as_ref().is_none_or(|list| list.iter().any(|it| it == kind)));
+    let fails_on = |kind: &str| options.fail_on.as_ref().is_none_or(|list| list.iter().any(|it| it == kind));
+    // A run that has checked nothing must not look like one that has found nothing.
+    let is_strict = options.fail_on.as_ref().is_none_or(|list| list.iter().any(|it| it != "none"));
+    let fails = summary.kinds().any(fails_on) || summary.is_empty() && is_strict;
     // The command's own failure says more, unless it fails because of a finding.
     Ok(ExitCode::from(if own == 0 && fails { options.code } else { own }))
 }

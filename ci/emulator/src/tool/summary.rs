@@ -116,6 +116,11 @@ impl Summary {
         self.findings.values().filter(|it| it.suppressed.is_none())
     }
 
+    /// Whether no process has used the emulator.
+    pub(super) fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+    }
+
     /// The kinds of the findings that are not suppressed.
     pub(super) fn kinds(&self) -> impl Iterator<Item = &str> {
         self.open().map(|it| &*it.kind)
@@ -199,6 +204,12 @@ impl fmt::Display for Summary {
         let (processes, findings) =
             (counted(self.processes.len(), "process", "es"), counted(open, "finding", "s"));
         writeln!(f, "cuda-emulate: {processes} on the emulator, {findings}{suppressed}")?;
+        if self.is_empty() {
+            writeln!(
+                f,
+                "  nothing was checked: no program called this library; ask cuda-emulate --doctor PROGRAM why"
+            )?;
+        }
         for it in self.findings.values() {
             let place = if it.place.is_empty() { String::new() } else { format!(" at {}", it.place) };
             let (count, times) = (it.processes.len(), it.times);

@@ -115,8 +115,7 @@ fn asynchronous(cases: &mut Cases) {
         let mut want = vec![0; N];
         want[512..1536].copy_from_slice(&pattern(N, 1)[..1024]);
         log.bytes("all bytes", &got, &want);
-        from.compare(log, "source", &pattern(N, 1))?;
-        Ok(())
+        from.compare(log, "source", &pattern(N, 1))
     });
     add_case(cases, 123, "sums back to pinned and to pageable memory on their stream", |log| {
         let on = stream(log)?;

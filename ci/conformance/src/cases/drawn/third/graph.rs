@@ -90,7 +90,7 @@ fn bodies(cases: &mut Cases) {
         Ok(())
     });
     add_case(cases, 330, "the body of a node that a capture got, its end without a place", |log| {
-        let (on, out, mut whole) = (begin(log)?, device(log)?, null());
+        let (out, on, mut whole) = (device(log)?, begin(log)?, null());
         adds(log, "before", out, 1, on);
         let mut status = sys::cudaStreamCaptureStatus(77);
         let to = &raw mut whole;
@@ -237,7 +237,7 @@ fn captures(cases: &mut Cases) {
         taken(log)
     });
     add_case(cases, 368, "how many a capture has, in the place of an empty graph", |log| {
-        let (on, out, mut made) = (begin(log)?, device(log)?, null());
+        let (out, on, mut made) = (device(log)?, begin(log)?, null());
         adds(log, "captured", out, 3, on);
         ask!(log, cudaGraphCreate(&raw mut made, 0));
         ask!(log, "before the end", cudaGraphDestroy(made));
@@ -258,7 +258,7 @@ fn captures(cases: &mut Cases) {
         taken(log)
     });
     add_case(cases, 370, "the list of a fork and a join, each asked for its kind, and the roots", |log| {
-        let (on, out, marks) = (begin(log)?, device(log)?, [event(log)?, event(log)?]);
+        let (out, on, marks) = (device(log)?, begin(log)?, [event(log)?, event(log)?]);
         let side = stream(log)?;
         need!(log, cudaEventRecord(marks[0], on));
         need!(log, cudaStreamWaitEvent(side, marks[0], 0));

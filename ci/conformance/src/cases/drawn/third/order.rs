@@ -214,7 +214,7 @@ fn gone(cases: &mut Cases) {
         taken(log)
     });
     add_case(cases, 382, "the ones of a fork and a join, before the capture ends", |log| {
-        let (on, side, block) = (begin(log)?, stream(log)?, device(log)?);
+        let (block, on, side) = (device(log)?, begin(log)?, stream(log)?);
         let marks = [event(log)?, event(log)?];
         ask!(log, cudaEventRecord(marks[0], on));
         ask!(log, cudaStreamWaitEvent(side, marks[0], 0));
