@@ -101,8 +101,10 @@ pub(crate) fn stack() -> Option<Range<usize>> {
 #[expect(unsafe_code, reason = "asks for a stack that std does not tell")]
 fn asked_for_stack() -> Option<(usize, usize)> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: takes nothing.
+    let thread = unsafe { libc::pthread_self() };
     // SAFETY: the thread is the calling one, and the call initializes the attributes unless it fails.
-    let failed = unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) } != 0;
+    let failed = unsafe { libc::pthread_getattr_np(thread, attributes.as_mut_ptr()) } != 0;
     if failed {
         return None;
     }

@@ -1,9 +1,10 @@
 //! Copies to local variables of functions that have returned.
 //!
-//! CUDA may copy to pageable memory after an asynchronous call. NVIDIA's driver does so during the call, and
-//! programs get away with a local variable that nobody waits for. The late copy would write over the stack, of
-//! the program or of this library. So each call looks at the copies of its thread that nothing has waited for:
-//! a variable below the program's stack pointer is gone. Such a copy is reported, and writes to nowhere.
+//! CUDA may copy to pageable memory after an asynchronous call. NVIDIA's driver does so during the call,
+//! and programs get away with a local variable that nobody waits for. The late copy would write over the
+//! stack, of the program or of this library. So each call looks at the copies of its thread that nothing has
+//! waited for: a variable below the program's stack pointer is gone. Such a copy is reported, and writes to
+//! nowhere.
 
 use std::cell::RefCell;
 
@@ -79,11 +80,13 @@ pub(crate) fn look(call: &str) {
 impl Local {
     fn report(&self, call: &str) {
         let what = format!(
-            "{} copies {} bytes to a local variable of a function that has returned. Nothing has waited for it",
+            "{} copies {} bytes to a local variable of a function that has returned. Nothing has waited for \
+             it",
             self.call, self.bytes
         );
-        let advice = "Wait for the stream before the variable is read, and before its function returns. NVIDIA's \
-                      driver copies to pageable memory during the call, but CUDA does not promise that.";
+        let advice = "Wait for the stream before the variable is read, and before its function returns. \
+                      NVIDIA's driver copies to pageable memory during the call, but CUDA does not promise \
+                      that.";
         Finding::new(Subject::Race, what, advice)
             .part(self.call, self.line)
             .part(format!("{call}, after the function has returned"), HostLine::now())
