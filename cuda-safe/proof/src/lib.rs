@@ -94,7 +94,7 @@
 //!    everything was verified. A claim may be a hope: that a counter of 64 bits that is read as one of 32
 //!    does not wrap there, that a range is no wider than it was found under a wider claim, or that it ends
 //!    where the loop compares the register. Loops whose rounds decide by themselves are gone through round by
-//!    round.
+//!    round, unless the first three show that there are too many.
 //! 4. **Accesses.** An address is a form with exactly one pointer or variable, once, and a remainder whose
 //!    range gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers,
 //!    or of another state space than the instruction's is refused, and so is one in a register that has not
@@ -166,7 +166,7 @@
 //! | `slice.rs` | the slice, and its bytes |
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |
-//! | `state.rs` | symbols, facts, bounds, readings, quotients |
+//! | `state.rs` | symbols, facts, readings, quotients; `state/bounds.rs` searches for bounds |
 //! | `kept.rs` | what a state remembers beside: smaller ones of pairs, the stack |
 //! | `analysis.rs` | the launch while it is gone through, and the values of operands |
 //! | `step.rs` | what each step does to a state |
@@ -174,7 +174,8 @@
 //! | `access.rs` | the bytes of each access |
 //! | `graph.rs` | blocks, loops, and which registers matter where |
 //! | `flow.rs` | branches, places where ways meet |
-//! | `loops.rs` | rounds one by one, invariants |
+//! | `rounds.rs` | rounds one by one |
+//! | `loops.rs` | invariants |
 //! | `verdict.rs` | needs, checks, and the words of refusals |
 //! | `tests` | an interpreter of PTX, and the arithmetic against direct evaluation |
 

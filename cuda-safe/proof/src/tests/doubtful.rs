@@ -4,7 +4,7 @@ use super::oracle::Random;
 use super::runs::{Count, is_far, run};
 use super::spec::Spec;
 use crate::ptx::parse;
-use crate::{Verdict, architecture, kernels, prove};
+use crate::{BUDGET, Verdict, architecture, kernels, prove_within};
 
 /// Declarations that all programs have. `%r1` is a thread's number in the grid, of 256; `%r2` is 100.
 const START: &str = "\
@@ -89,10 +89,16 @@ fn proven(body: &str) -> Result<[i64; 2], String> {
 
 /// Does the same with bytes of shared memory, and the word for a cooperative launch.
 pub(super) fn proven_as(body: &str, shared: &str) -> Result<[i64; 2], String> {
+    proven_within(body, shared, BUDGET)
+}
+
+/// Does the same with a budget, and the whole text of a store.
+pub(super) fn proven_within(body: &str, shared: &str, budget: u64) -> Result<[i64; 2], String> {
+    let body = &body.replace("STORE", STORE)[..];
     let text = format!("{START}{body}\nret;\n}}\n");
     let kernels = kernels(&text).unwrap_or_else(|error| panic!("{error}: {body}"));
     let (spec, _) = Spec::parse(&format!("k | 4 | 64 | p,p,100 | , | {shared}"), &kernels).expect("a launch");
-    match spec.with(|launch| prove(&kernels[0], launch)) {
+    match spec.with(|launch| prove_within(&kernels[0], launch, budget)) {
         Verdict::Refused(refusal) => Err(refusal.to_string()),
         Verdict::Proven(proof) => {
             // Threads must agree with the proof.
@@ -120,13 +126,13 @@ const STORE: &str = "mul.wide.u32 %rd10, %r10, 4; add.s64 %rd11, %rd1, %rd10; st
 
 #[track_caller]
 pub(super) fn bytes(body: &str, x: i64, y: i64) {
-    let found = proven(&body.replace("STORE", STORE));
+    let found = proven(body);
     assert_eq!(found, Ok([x, y]), "{body}");
 }
 
 #[track_caller]
 pub(super) fn refused(body: &str, why: &str) {
-    match proven(&body.replace("STORE", STORE)) {
+    match proven(body) {
         Err(refusal) => assert!(refusal.contains(why), "{refusal}: {body}"),
         Ok(ends) => assert!(why.is_empty() && ends.contains(&i64::MAX), "{ends:?} is proven: {body}"),
     }

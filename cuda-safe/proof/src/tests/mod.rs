@@ -6,6 +6,7 @@ mod doubtful;
 mod fooled;
 mod oracle;
 mod relations;
+mod rounds;
 mod runs;
 mod searches;
 #[path = "../../tests/kernels/spec.rs"]
