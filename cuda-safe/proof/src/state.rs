@@ -437,8 +437,8 @@ impl Symbols {
         terms.iter().try_fold(0, |sum, term| self.up(state, sum, *term))
     }
 
-    /// Returns the largest value of `below * terms - above * other` by the ranges alone, or `None` if it is too
-    /// large or the sum has more than two terms more than `terms`.
+    /// Returns the largest value of `below * terms - above * other` by the ranges alone, or `None` if it is
+    /// too large or the sum has more than two terms more than `terms`.
     fn sum_by_ranges(
         &self,
         state: &State,
