@@ -174,7 +174,7 @@
 //! | `access.rs` | the bytes of each access |
 //! | `graph.rs` | blocks, loops, and which registers matter where |
 //! | `flow.rs` | branches, places where ways meet |
-//! | `rounds.rs` | rounds one by one |
+//! | `rounds.rs` | rounds of a loop one by one |
 //! | `loops.rs` | invariants |
 //! | `verdict.rs` | needs, checks, and the words of refusals |
 //! | `tests` | an interpreter of PTX, and the arithmetic against direct evaluation |
@@ -197,7 +197,7 @@ mod step;
 mod verdict;
 
 pub use launch::{Argument, Launch};
-pub use lower::{SyntaxError, architecture, kernels};
+pub use lower::{SyntaxError, kernels, kernels_with_architecture};
 pub use slice::{Kernel, NotASlice, Parameter};
 pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
 

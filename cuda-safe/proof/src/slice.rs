@@ -178,8 +178,8 @@ pub(crate) struct Step {
     pub(crate) space: Space,
     pub(crate) loaded: Loaded,
     pub(crate) origin: Origin,
-    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written. Of `Clz`: zero has -1. Of a comparison or
-    /// an `and`: it is one of floating-point numbers.
+    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written. Of `Clz`: zero has -1. Of a comparison,
+    /// an `and` or a parameter: it is one of floating-point numbers.
     pub(crate) flag: bool,
 }
 
@@ -333,6 +333,19 @@ impl Kernel {
         key.sort_unstable();
         key.dedup();
         key
+    }
+
+    /// Returns whether the kernel reads a part of a parameter as a float, and not as another number.
+    pub(crate) fn is_float(&self, parameter: usize, offset: u64) -> bool {
+        let number = |of: &Operand| match of {
+            Operand::Number(it) => u64::try_from(*it).ok(),
+            _ => None,
+        };
+        let place = [u64::try_from(parameter).ok(), Some(offset)];
+        let mut reads =
+            self.steps.iter().filter(|it| it.op == Op::Parameter && it.from.iter().map(number).eq(place));
+        let is_first = reads.next().is_some_and(|it| it.flag);
+        is_first && reads.all(|it| it.flag)
     }
 
     /// Writes the slice.

@@ -97,11 +97,30 @@ pub struct Proof {
     files: Vec<String>,
     /// Grid, block and so on, in words.
     given: String,
-    /// The numbers among the arguments on which the proof depends: parameter, offset, value.
-    numbers: Vec<(usize, u64, i128)>,
+    numbers: Vec<Number>,
     needs: Vec<Need>,
     /// Names of variables, and whether they may be written.
     variables: BTreeMap<String, bool>,
+}
+
+/// A number among the arguments on which a proof depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Number {
+    parameter: usize,
+    offset: u64,
+    bits: i128,
+    /// Whether the kernel reads it as a float, of so many bytes.
+    float: Option<u64>,
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.float, u32::try_from(self.bits), u64::try_from(self.bits)) {
+            (Some(4), Ok(bits), _) => write!(f, "{:?}", f32::from_bits(bits)),
+            (Some(8), _, Ok(bits)) => write!(f, "{:?}", f64::from_bits(bits)),
+            _ => write!(f, "{}", self.bits),
+        }
+    }
 }
 
 /// The memory behind a pointer.
@@ -179,7 +198,7 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
         }
         let doubt = end.err().and_then(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone());
         if let Some(doubt) = doubt {
-            return Verdict::Refused(refusal(kernel, &doubt));
+            return Verdict::Refused(refusal(kernel, &doubt, false));
         }
         if analysis.beyond.is_some() || !adds_unstable(&analysis, &mut unstable) {
             return verdict(&analysis);
@@ -216,7 +235,7 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
         let Access { at, base, low, high, align, reads, writes, origin } = *access;
         let refused = |reason: &str| {
             let doubt = Doubt { at, reason: reason.to_owned(), origin };
-            Verdict::Refused(refusal(kernel, &doubt))
+            Verdict::Refused(refusal(kernel, &doubt, low < 0))
         };
         match base {
             Base::Object(object) | Base::Generic(object) => {
@@ -295,7 +314,8 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
         let start = usize::try_from(offset).ok()?;
         let given = argument.bytes.get(start..start + usize::try_from(size).ok()?)?;
         bytes.get_mut(..given.len())?.copy_from_slice(given);
-        Some((parameter, offset, i128::from_le_bytes(bytes)))
+        let float = kernel.is_float(parameter, offset).then_some(size);
+        Some(Number { parameter, offset, bits: i128::from_le_bytes(bytes), float })
     });
     Verdict::Proven(Proof {
         kernel: kernel.name.clone(),
@@ -307,8 +327,8 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
     })
 }
 
-/// Makes the words of what cannot be proven.
-fn refusal(kernel: &Kernel, doubt: &Doubt) -> Refusal {
+/// Makes the words of what cannot be proven, perhaps of an index that may be below zero.
+fn refusal(kernel: &Kernel, doubt: &Doubt, is_below: bool) -> Refusal {
     let Doubt { at, reason, origin } = doubt;
     let (at, origin) = (*at, *origin);
     let place = place(&kernel.files, at);
@@ -317,12 +337,18 @@ fn refusal(kernel: &Kernel, doubt: &Doubt) -> Refusal {
         let _ = write!(text, "{file}:{line}, ");
     }
     text += reason;
-    because(&mut text, &kernel.files, at, origin);
+    because(&mut text, &kernel.files, at, origin, is_below);
     Refusal { kernel: kernel.name.clone(), place, is_certain: false, reason: text }
 }
 
 /// Adds where an index comes from, and what to write in the kernel.
-fn because(text: &mut String, files: &[String], at: (u32, u32), (origin, from): (Origin, (u32, u32))) {
+fn because(
+    text: &mut String,
+    files: &[String],
+    at: (u32, u32),
+    (origin, from): (Origin, (u32, u32)),
+    is_below: bool,
+) {
     let what = match origin {
         Origin::Exact => return,
         Origin::Computed => "the index is computed in a way that is known by its range only",
@@ -343,7 +369,8 @@ fn because(text: &mut String, files: &[String], at: (u32, u32), (origin, from): 
             let _ = write!(text, " ({file}:{line})");
         }
     }
-    text.push_str("; write `if (i < n)` with that index before the access");
+    let guard = if is_below { "i >= 0 && i < n" } else { "i < n" };
+    let _ = write!(text, "; write `if ({guard})` with that index before the access");
 }
 
 fn place(files: &[String], (file, line): (u32, u32)) -> Option<(String, u32)> {
@@ -360,7 +387,7 @@ impl Kernel {
             let [crate::slice::Operand::Number(text)] = step.from[..] else { return None };
             let text = self.texts.get(usize::try_from(text).ok()?)?;
             let origin = (Origin::Exact, step.at);
-            Some(refusal(self, &Doubt { at: step.at, reason: text.clone(), origin }))
+            Some(refusal(self, &Doubt { at: step.at, reason: text.clone(), origin }, false))
         };
         self.steps.iter().filter(|step| step.op == Op::Refuse).filter_map(doubt).collect()
     }
@@ -467,7 +494,8 @@ impl Proof {
         let last = if bytes.low < 0 { from } else { to - 1 };
         let bound = if bytes.low < 0 { "down" } else { "up" };
         let _ = write!(text, "; the index is {bound} to {last} with {}", self.given);
-        for (parameter, offset, value) in &self.numbers {
+        for value in &self.numbers {
+            let Number { parameter, offset, .. } = value;
             match names.get(*parameter) {
                 Some(name) if *offset == 0 => _ = write!(text, ", {name} {value}"),
                 Some(name) => _ = write!(text, ", {value} at byte {offset} of {name}"),
@@ -476,7 +504,7 @@ impl Proof {
         }
         if place.origin != Origin::Exact {
             refusal.is_certain = false;
-            because(text, &self.files, place.at, (place.origin, place.from));
+            because(text, &self.files, place.at, (place.origin, place.from), bytes.low < 0);
         }
         refusal
     }

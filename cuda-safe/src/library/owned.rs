@@ -341,8 +341,8 @@ impl Library {
         let code = self.lent().map_or(&[][..], |lent| &lent.code);
         let mut found = Vec::new();
         for text in image::texts(code).map_err(refused)? {
-            let kernels = cuda_proof::kernels(text).map_err(|error| refused(&error.to_string()))?;
-            let architecture = cuda_proof::architecture(text).map_err(|error| refused(&error.to_string()))?;
+            let (kernels, architecture) =
+                cuda_proof::kernels_with_architecture(text).map_err(|error| refused(&error.to_string()))?;
             found.extend(
                 kernels.into_iter().filter(|kernel| kernel.name() == name).map(|it| (architecture, it)),
             );

@@ -65,9 +65,8 @@ impl Slices {
             return;
         }
         let text = with_relative_files(ptx, folder);
-        let architecture = cuda_proof::architecture(&text);
-        match architecture.and_then(|architecture| Ok((architecture, cuda_proof::kernels(&text)?))) {
-            Ok((architecture, kernels)) => {
+        match cuda_proof::kernels_with_architecture(&text) {
+            Ok((kernels, architecture)) => {
                 for kernel in kernels {
                     let variants = self.kernels.entry(kernel.name().to_owned()).or_default();
                     match variants.get_mut(&architecture) {

@@ -120,6 +120,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         match entity {
             Some(Entity::Parameter(index)) if it.words[0] == "ld" => {
                 let mut at = offset;
+                let is_float = ty.is_none() && it.words.iter().any(|word| matches!(*word, "f32" | "f64"));
                 for register in list(&it.operands[0]) {
                     for to in self.results(&register)? {
                         let end = u64::try_from(at + i128::from(element)).ok();
@@ -140,6 +141,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                             bits: ty.bits,
                             is_signed: ty.is_signed,
                             size: element,
+                            flag: is_float,
                             ..Step::new(Op::Parameter)
                         };
                         self.push(Step { to: vec![to], from, ..step });

@@ -27,17 +27,22 @@ const MOST_CALLS: usize = 24;
 /// # Errors
 /// The text is not PTX, or has a form that the reader does not know: the error names the line.
 pub fn kernels(text: &str) -> Result<Vec<Kernel>, SyntaxError> {
-    let module = parse(text)?;
-    module.functions.iter().filter(|it| it.is_entry).map(|it| Lowering::kernel(&module, it)).collect()
+    kernels_in(&parse(text)?)
 }
 
-/// Returns the number of the architecture that a PTX text is for: 90 for `sm_90` and for `sm_90a`.
+/// Does what [`kernels`] does, and returns the number of the architecture that the text is for, too: 90 for
+/// `sm_90` and for `sm_90a`.
 ///
 /// # Errors
 /// As [`kernels`].
-pub fn architecture(text: &str) -> Result<i32, SyntaxError> {
+pub fn kernels_with_architecture(text: &str) -> Result<(Vec<Kernel>, i32), SyntaxError> {
     let missing = SyntaxError { line: 0, message: "no `.target`".to_owned() };
-    parse(text)?.architecture.ok_or(missing)
+    let module = parse(text)?;
+    Ok((kernels_in(&module)?, module.architecture.ok_or(missing)?))
+}
+
+fn kernels_in(module: &Module<'_>) -> Result<Vec<Kernel>, SyntaxError> {
+    module.functions.iter().filter(|it| it.is_entry).map(|it| Lowering::kernel(module, it)).collect()
 }
 
 /// What a name stands for.

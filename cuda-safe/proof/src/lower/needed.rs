@@ -8,7 +8,7 @@ use crate::state::range_of;
 
 /// What of a register's value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Need {
+enum Matter {
     None,
     /// Whether it may differ at each use.
     Stability,
@@ -56,7 +56,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         };
         // A float that is computed from an integer is known by its range only: of the integer it matters
         // whether it may differ at each use, and no more.
-        let mut needed = vec![Need::None; self.kernel.registers.len()];
+        let mut needed = vec![Matter::None; self.kernel.registers.len()];
         let mut magnitudes = BTreeMap::new();
         for step in steps.iter().filter(|it| it.op == Op::And && it.flag) {
             magnitudes.insert(step.to[0], step.from[0]);
@@ -67,21 +67,21 @@ impl<'m, 'a> Lowering<'m, 'a> {
         loop {
             let mut changed = false;
             for step in &*steps {
-                let result = step.to.iter().map(|it| needed[*it as usize]).max().unwrap_or(Need::None);
-                if !reads_stack && is_stack(step, Op::Load) && result == Need::Value {
+                let result = step.to.iter().map(|it| needed[*it as usize]).max().unwrap_or(Matter::None);
+                if !reads_stack && is_stack(step, Op::Load) && result == Matter::Value {
                     (reads_stack, changed) = (true, true);
                 }
                 let own = match step.op {
-                    _ if acts(step) => Need::Value,
-                    Op::Unknown => result.min(Need::Stability),
+                    _ if acts(step) => Matter::Value,
+                    Op::Unknown => result.min(Matter::Stability),
                     _ => result,
                 };
-                if own == Need::None {
+                if own == Matter::None {
                     continue;
                 }
                 // A comparison of floating-point numbers is worth its work if their bits are needed anyway.
                 if step.compares_floats() {
-                    let is_needed = |it: &Operand| matches!(it, Operand::Register(it) if needed[*it as usize] == Need::Value);
+                    let is_needed = |it: &Operand| matches!(it, Operand::Register(it) if needed[*it as usize] == Matter::Value);
                     let magnitude = match &step.from[0] {
                         Operand::Register(it) => magnitudes.get(it),
                         _ => None,
@@ -94,7 +94,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 for operand in step.from.iter().take(leaves).chain(&step.guard) {
                     if let Operand::Register(it) | Operand::Negated(it) = operand {
                         let is_predicate = self.kernel.registers[*it as usize] == 1;
-                        let least = if is_predicate { Need::Value } else { own };
+                        let least = if is_predicate { Matter::Value } else { own };
                         let need = &mut needed[*it as usize];
                         changed |= *need < least;
                         *need = least.max(*need);
@@ -110,7 +110,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         for step in steps.iter_mut().filter(|it| it.compares_floats()) {
             let is_known =
-                |it: &Operand| !matches!(it, Operand::Register(it) if needed[*it as usize] != Need::Value);
+                |it: &Operand| !matches!(it, Operand::Register(it) if needed[*it as usize] != Matter::Value);
             if !step.from.iter().all(is_known) {
                 (step.op, step.flag) = (Op::Unknown, false);
                 step.from = vec![Operand::Number(0), Operand::Number(1)];
@@ -119,7 +119,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         for step in steps.iter_mut().filter(|it| !acts(it) && it.op != Op::Unknown) {
             let ([to], registers) = (&step.to[..], &self.kernel.registers) else { continue };
             let bits = registers[*to as usize];
-            if needed[*to as usize] != Need::Stability || !(2..=64).contains(&bits) {
+            if needed[*to as usize] != Matter::Stability || !(2..=64).contains(&bits) {
                 continue;
             }
             let is_value = |it: &Operand| matches!(it, Operand::Register(it) if registers[*it as usize] > 1);
@@ -132,7 +132,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         // What is read, but feeds neither an address nor a guard, need not be kept. Numbers on the stack keep
         // their places.
         for step in steps.iter_mut().filter(|it| matches!(it.op, Op::Load | Op::Atomic)) {
-            let is_used = |it: &u32| needed[*it as usize] != Need::None;
+            let is_used = |it: &u32| needed[*it as usize] != Matter::None;
             if step.space != Space::Local || !step.to.iter().any(is_used) {
                 step.to.retain(is_used);
             }
@@ -140,7 +140,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         // Steps, registers and files get new numbers.
         let keeps: Vec<bool> = steps
             .iter()
-            .map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize] != Need::None))
+            .map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize] != Matter::None))
             .collect();
         let mut places = Vec::with_capacity(keeps.len() + 1);
         let mut next = 0_i64;

@@ -4,7 +4,7 @@ use super::oracle::Random;
 use super::runs::{Count, is_far, run};
 use super::spec::Spec;
 use crate::ptx::parse;
-use crate::{BUDGET, Verdict, architecture, kernels, prove_within};
+use crate::{BUDGET, Memory, Verdict, kernels, kernels_with_architecture, prove, prove_within};
 
 /// Declarations that all programs have. `%r1` is a thread's number in the grid, of 256; `%r2` is 100.
 const START: &str = "\
@@ -463,8 +463,28 @@ ret;
     ] {
         assert!(error(old, new).is_err(), "{new}");
     }
+    let architecture = |text: &str| kernels_with_architecture(text).map(|(_, architecture)| architecture);
     assert_eq!(architecture(&TEXT.replace(".target", "// .target sm_90\n.target")), Ok(75));
     assert_eq!(architecture(&TEXT.replace("sm_75", "sm_90a")), Ok(90));
     // Which bytes a load returns.
     refused(".pragma \"used_bytes_mask 0x1\"; ld.global.u32 %r10, [%rd1]; STORE", "pragma");
+}
+
+#[test]
+fn a_refusal_prints_floats_as_floats() {
+    let text = ".version 8.0\n.target sm_75\n.address_size 64\n\
+        .visible .entry k(.param .u64 x, .param .f32 a, .param .f64 b, .param .u32 n)\n{\n\
+        .reg .pred %p<3>;\n.reg .f32 %f<3>;\n.reg .f64 %fd<3>;\n.reg .b32 %r<5>;\n.reg .b64 %rd<5>;\n\
+        ld.param.u64 %rd1, [x];\nld.param.f32 %f1, [a];\nld.param.f64 %fd1, [b];\nld.param.u32 %r1, [n];\n\
+        mov.b32 %r2, %f1;\nmov.b64 %rd2, %fd1;\nshr.u32 %r2, %r2, 23;\nshr.u64 %rd2, %rd2, 52;\n\
+        cvt.u32.u64 %r3, %rd2;\nadd.u32 %r2, %r2, %r1;\nadd.u32 %r2, %r2, %r3;\n\
+        mad.wide.u32 %rd3, %r2, 4, %rd1;\nst.global.u32 [%rd3], 0;\nret;\n}\n";
+    let kernels = kernels(text).expect("PTX");
+    let (spec, _) =
+        Spec::parse("k | 1 | 1 | p,1069547520,4598175219545276416,7 | 8 | 0", &kernels).expect("a launch");
+    let verdict = spec.with(|launch| prove(&kernels[0], launch));
+    let memory =
+        Memory { parameter: 0, offset: 0, name: "x", address: 0, bytes: 4, element: 4, is_writable: true };
+    let refusal = verdict.check(&[memory], &["x", "a", "b", "n"]).expect_err("too short").to_string();
+    assert!(refusal.ends_with("with grid 1, block 1, a 1.5, b 0.25, n 7"), "{refusal}");
 }

@@ -837,3 +837,53 @@ fn masks_and_quotients() {
     refused(&format!("{neighbour} setp.ge.s32 %p1, %r6, 0; selp.b32 %r10, %r7, 9, %p1; STORE"), "");
     refused(&format!("{neighbour} setp.gt.s32 %p1, %r5, 0; selp.b32 %r10, %r7, 9, %p1; STORE"), "");
 }
+
+#[test]
+fn matrices_are_aligned_as_their_fragments() {
+    let registers = "{%r11, %r12, %r13, %r14, %r15, %r16, %r17, %r18}";
+    let half = |space: &str, from: &str, stride: &str| {
+        format!("wmma.load.a.sync.aligned.row.m8n32k16.{space}.f16 {registers}, [{from}], {stride};")
+    };
+    let byte = |space: &str, from: &str, stride: &str| {
+        format!("wmma.load.a.sync.aligned.row.m16n16k16.{space}.u8 {{%r11, %r12}}, [{from}], {stride};")
+    };
+    // Eight registers of a fragment are 32 bytes, and two are eight.
+    bytes(&half("global", "%rd1", "16"), 256, 0);
+    bytes(&half("global", "%rd1+32", "16"), 288, 0);
+    bytes(&byte("global", "%rd1+8", "16"), 264, 0);
+    for offset in [2, 4, 8, 16, 24, 48] {
+        refused(&half("global", &format!("%rd1+{offset}"), "16"), "multiple of 32");
+    }
+    refused(&byte("global", "%rd1+4", "16"), "multiple of 8");
+    refused(&byte("global", "%rd1+-8", "16"), "");
+    // An index that is a multiple of 32 bytes, or of 16 only.
+    let indexed = |by: u32| format!("mad.wide.u32 %rd3, %r5, {by}, %rd1; {}", half("global", "%rd3", "16"));
+    bytes(&indexed(32), 256 + 63 * 32, 0);
+    refused(&indexed(16), "multiple of 32");
+    refused(&format!("ld.global.u32 %r5, [%rd2]; {}", indexed(2)), "multiple of 32");
+    // Rows at a stride that is no multiple of 16 bytes, or that nobody knows.
+    refused(&half("global", "%rd1", "17"), "stride");
+    refused(&half("global", "%rd1", "4"), "stride");
+    refused(&byte("global", "%rd1", "24"), "stride");
+    refused(&half("global", "%rd1", "%r5"), "stride");
+    bytes(&format!("shl.b32 %r6, %r5, 3; {}", half("global", "%rd1", "%r6")), 7 * 63 * 16 + 32, 0);
+    refused(
+        &format!("ld.global.u32 %r6, [%rd2]; shl.b32 %r6, %r6, 3; {}", half("global", "%rd1", "%r6")),
+        "",
+    );
+    // Dynamic shared memory has the alignment of its declaration, and no more, and so has an array.
+    bytes(&format!("mov.u32 %r6, dynamic; {}", byte("shared", "%r6", "16")), 0, 0);
+    refused(&format!("mov.u32 %r6, dynamic; {}", half("shared", "%r6", "16")), "aligned to 16, not 32");
+    refused(&format!("mov.u32 %r6, dynamic; {}", byte("shared", "%r6+8", "16")), "256 bytes of dynamic");
+    refused(&format!("mov.u32 %r6, own; {}", byte("shared", "%r6", "16")), "aligned to 4, not 8");
+    refused(&format!("mov.u64 %rd3, own; cvta.shared.u64 %rd3, %rd3; {}", byte("global", "%rd3", "16")), "");
+    // The same for what is written.
+    let store = |at: &str| {
+        format!(
+            "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [{at}], \
+             {{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}}, 16;"
+        )
+    };
+    bytes(&store("%rd1"), 1024, 0);
+    refused(&store("%rd1+16"), "multiple of 32");
+}

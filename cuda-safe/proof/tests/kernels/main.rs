@@ -147,7 +147,7 @@ fn a_refusal_names_the_elements_the_line_and_the_values() {
     assert!(
         refusal.starts_with("cannot prove wrong_half_guard_on_gather: may write memory[-8589934592..0]")
             && refusal.contains("the index comes from memory (line ")
-            && refusal.ends_with("write `if (i < n)` with that index before the access"),
+            && refusal.ends_with("write `if (i >= 0 && i < n)` with that index before the access"),
         "{refusal}"
     );
 }
