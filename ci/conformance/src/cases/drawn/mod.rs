@@ -1,6 +1,6 @@
 //! Cases whose calls and situations are drawn from programs of others: `drawn.tsv`, which `draw` makes.
-//! `README.md` of this package tells the rules. Whoever mends the emulator may read `open`, and reads
-//! `sealed` and `third` only after their score.
+//! `README.md` of this package tells the rules. Whoever mends the emulator may read `open` and
+//! `sealed`, whose score is done, and reads `third` only after its score.
 
 use crate::case::Cases;
 

@@ -1,4 +1,4 @@
-//! The sealed half of the draw: rows 151 to 300.
+//! The second half of the draw, rows 151 to 300: sealed until its score, and open since.
 
 use crate::case::Cases;
 
