@@ -202,27 +202,7 @@ pub(crate) fn sum(
     b: i128,
     most: usize,
 ) -> Option<NewTerms> {
-    let mut sum = NewTerms::new();
-    merge(x, a, y, b, |symbol, factor| {
-        if sum.len() == most {
-            return None;
-        }
-        sum.push((symbol, within(factor)?));
-        Some(())
-    })?;
-    Some(sum)
-}
-
-/// Calls `each` with the terms of `a * x + b * y`, until it returns `None`.
-#[inline]
-pub(crate) fn merge(
-    x: &[(Symbol, i128)],
-    a: i128,
-    y: &[(Symbol, i128)],
-    b: i128,
-    mut each: impl FnMut(Symbol, i128) -> Option<()>,
-) -> Option<()> {
-    let (mut left, mut right) = (x, y);
+    let (mut left, mut right, mut sum) = (x, y, NewTerms::new());
     loop {
         let (symbol, factor) = match (left, right) {
             ([(one, first), left_rest @ ..], [(other, second), right_rest @ ..]) if one == other => {
@@ -241,10 +221,13 @@ pub(crate) fn merge(
                 right = rest;
                 (*symbol, times(*factor, b)?)
             }
-            ([], []) => return Some(()),
+            ([], []) => return Some(sum),
         };
         if factor != 0 {
-            each(symbol, factor)?;
+            if sum.len() == most {
+                return None;
+            }
+            sum.push((symbol, within(factor)?));
         }
     }
 }
