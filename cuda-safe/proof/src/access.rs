@@ -3,26 +3,14 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
-use crate::form::{Form, Terms, gcd, remainder};
+use crate::analysis::{Access, Analysis, Doubt, FARTHEST, Part};
+use crate::form::{Form, gcd, remainder};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
-use crate::state::{Base, State, Symbols, Value, range_of};
+use crate::state::{Base, State, Value, range_of};
 
 /// The bytes of the barrier in the grid's workspace: cooperative groups' headers have its layout, a word with
 /// the workspace's size and a word that the blocks count in.
 const BARRIER: std::ops::Range<i128> = 4..8;
-
-/// An address without its constant, split into what it counts from and the rest.
-pub(crate) struct Part {
-    address: Terms,
-    base: Base,
-    terms: Terms,
-    origin: (Origin, (u32, u32)),
-    /// The greatest common divisor of the rest's coefficients.
-    divisor: i128,
-    /// The number of a state, and what the ranges say of the rest there.
-    ends: Cell<(u64, Option<i128>, Option<i128>)>,
-}
 
 /// A reason, and where the index of an access comes from.
 type Why = (String, (Origin, (u32, u32)));
@@ -351,19 +339,6 @@ impl Analysis<'_> {
         });
         let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
         Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
-    }
-}
-
-impl Part {
-    /// Returns the least and the largest value of the rest by the ranges of its symbols.
-    fn ends(&self, symbols: &Symbols, state: &State) -> (Option<i128>, Option<i128>) {
-        let (number, low, high) = self.ends.get();
-        if number == state.number() {
-            return (low, high);
-        }
-        let (low, high) = symbols.ends(state, &self.terms);
-        self.ends.set((state.number(), low, high));
-        (low, high)
     }
 }
 

@@ -1,10 +1,10 @@
 //! What is known of a launch while its kernel is gone through, and the values of operands.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::access::Part;
-use crate::form::{Form, Symbol};
+use crate::form::{Form, Symbol, Terms};
 use crate::launch::Launch;
 use crate::slice::{Kernel, Operand, Origin, Space, Special};
 use crate::state::{Base, State, Symbols, Value, range_of};
@@ -30,6 +30,31 @@ impl Access {
     /// Returns whether it is an access of this kind to memory that counts from this.
     pub(crate) fn is_like(&self, base: Base, reads: bool, writes: bool) -> bool {
         (self.base, self.reads, self.writes) == (base, reads, writes)
+    }
+}
+
+/// An address without its constant, split into what it counts from and the rest.
+pub(crate) struct Part {
+    pub(crate) address: Terms,
+    pub(crate) base: Base,
+    pub(crate) terms: Terms,
+    pub(crate) origin: (Origin, (u32, u32)),
+    /// The greatest common divisor of the rest's coefficients.
+    pub(crate) divisor: i128,
+    /// The number of a state, and what the ranges say of the rest there.
+    pub(crate) ends: Cell<(u64, Option<i128>, Option<i128>)>,
+}
+
+impl Part {
+    /// Returns the least and the largest value of the rest by the ranges of its symbols.
+    pub(crate) fn ends(&self, symbols: &Symbols, state: &State) -> (Option<i128>, Option<i128>) {
+        let (number, low, high) = self.ends.get();
+        if number == state.number() {
+            return (low, high);
+        }
+        let (low, high) = symbols.ends(state, &self.terms);
+        self.ends.set((state.number(), low, high));
+        (low, high)
     }
 }
 
