@@ -1,4 +1,5 @@
-//! Calls with a null, after a fault, or with the handle of an object that is gone. Some end the process, so they are made in
+//! Calls with a null, after a fault, or with the handle of an object that is gone.
+//! Some end the process, so they are made in
 //! processes of their own: all of a group in one, or each in one if that ends.
 
 use std::ffi::{CStr, c_void};
@@ -125,9 +126,11 @@ fn memory() -> Calls {
         "arrays" {
             "MallocArray" cudaMallocArray(null(), &raw const it.desc, 4, 4, 0);
             "MallocArray, form" cudaMallocArray(it.room(), null(), 4, 4, 0);
-            "Malloc3DArray, form" cudaMalloc3DArray(it.room(), null(), sys::cudaExtent { width: 4, height: 4, depth: 4 }, 0);
+            "Malloc3DArray, form"
+                cudaMalloc3DArray(it.room(), null(), sys::cudaExtent { width: 4, height: 4, depth: 4 }, 0);
             "MallocMipmappedArray, form"
-                cudaMallocMipmappedArray(it.room(), null(), sys::cudaExtent { width: 4, height: 4, depth: 0 }, 1, 0);
+                cudaMallocMipmappedArray(it.room(), null(), sys::cudaExtent { width: 4, height: 4,
+                    depth: 0 }, 1, 0);
             "ArrayGetInfo, form" cudaArrayGetInfo(null(), it.room(), it.room(), it.array);
             "ArrayGetInfo, extent" cudaArrayGetInfo(it.room(), null(), it.room(), it.array);
             "ArrayGetInfo, flags" cudaArrayGetInfo(it.room(), it.room(), null(), it.array);
@@ -155,10 +158,12 @@ fn memory() -> Calls {
             "MemAdvise" cudaMemAdvise(null(), BYTES, sys::cudaMemAdviseSetReadMostly, it.place);
             "MemPrefetchAsync" cudaMemPrefetchAsync(null(), BYTES, it.place, 0, it.on);
             "MemRangeGetAttribute"
-                cudaMemRangeGetAttribute(null(), 4, sys::cudaMemRangeAttributeReadMostly, it.managed.ptr(), 4096);
+                cudaMemRangeGetAttribute(null(), 4, sys::cudaMemRangeAttributeReadMostly,
+                    it.managed.ptr(), 4096);
             "MemRangeGetAttribute, memory"
                 cudaMemRangeGetAttribute(it.room(), 4, sys::cudaMemRangeAttributeReadMostly, null(), 4096);
-            "MemRangeGetAttributes" cudaMemRangeGetAttributes(null(), it.room(), it.room(), 1, it.managed.ptr(), 4096);
+            "MemRangeGetAttributes"
+                cudaMemRangeGetAttributes(null(), it.room(), it.room(), 1, it.managed.ptr(), 4096);
             "MemRangeGetAttributes, sizes"
                 cudaMemRangeGetAttributes(it.room(), null(), it.room(), 1, it.managed.ptr(), 4096);
             "MemRangeGetAttributes, list"
@@ -176,7 +181,8 @@ fn memory() -> Calls {
             "Memcpy3D" cudaMemcpy3D(null());
             "Memcpy3DPeer" cudaMemcpy3DPeer(null());
             "MemcpyToSymbol" cudaMemcpyToSymbol(null(), it.pinned.ptr(), 4, 0, UP);
-            "MemcpyFromSymbol" cudaMemcpyFromSymbol(it.pinned.ptr(), null(), 4, 0, sys::cudaMemcpyDeviceToHost);
+            "MemcpyFromSymbol"
+                cudaMemcpyFromSymbol(it.pinned.ptr(), null(), 4, 0, sys::cudaMemcpyDeviceToHost);
             "GetSymbolAddress" cudaGetSymbolAddress(null(), null());
             "GetSymbolAddress, symbol" cudaGetSymbolAddress(it.room(), null());
             "GetSymbolSize" cudaGetSymbolSize(null(), null());
@@ -193,7 +199,8 @@ fn memory() -> Calls {
                 cudaMemcpyBatchAsync(it.room(), it.room(), it.room(), 1, null(), it.room(), 1, it.on);
             "MemcpyBatchAsync, places"
                 cudaMemcpyBatchAsync(it.room(), it.room(), it.room(), 1, it.room(), null(), 1, it.on);
-            "MemcpyBatchAsync, none" cudaMemcpyBatchAsync(null(), null(), null(), 0, null(), null(), 0, it.on);
+            "MemcpyBatchAsync, none"
+                cudaMemcpyBatchAsync(null(), null(), null(), 0, null(), null(), 0, it.on);
             "Memcpy3DBatchAsync" cudaMemcpy3DBatchAsync(1, null(), 0, it.on);
             "MemPrefetchBatchAsync"
                 cudaMemPrefetchBatchAsync(null(), it.room(), 1, it.room(), it.room(), 1, 0, it.on);
@@ -209,17 +216,23 @@ fn memory() -> Calls {
             "DeviceSetMemPool" cudaDeviceSetMemPool(0, null());
             "MemGetMemPool" cudaMemGetMemPool(null(), it.room(), sys::cudaMemAllocationTypePinned);
             "MemGetMemPool, place" cudaMemGetMemPool(it.room(), null(), sys::cudaMemAllocationTypePinned);
-            "MemGetDefaultMemPool, place" cudaMemGetDefaultMemPool(it.room(), null(), sys::cudaMemAllocationTypePinned);
+            "MemGetDefaultMemPool, place"
+                cudaMemGetDefaultMemPool(it.room(), null(), sys::cudaMemAllocationTypePinned);
             "MemSetMemPool, place" cudaMemSetMemPool(null(), sys::cudaMemAllocationTypePinned, it.pool);
             "MemPoolCreate" cudaMemPoolCreate(null(), it.room());
             "MemPoolCreate, properties" cudaMemPoolCreate(it.room(), null());
             "MemPoolDestroy" cudaMemPoolDestroy(null());
             "MemPoolTrimTo" cudaMemPoolTrimTo(null(), 0);
-            "MemPoolGetAttribute" cudaMemPoolGetAttribute(it.pool, sys::cudaMemPoolAttrReleaseThreshold, null());
-            "MemPoolGetAttribute, pool" cudaMemPoolGetAttribute(null(), sys::cudaMemPoolAttrReleaseThreshold, it.room());
-            "MemPoolGetAttribute, none such" cudaMemPoolGetAttribute(it.pool, sys::cudaMemPoolAttr(99), null());
-            "MemPoolSetAttribute, none such" cudaMemPoolSetAttribute(it.pool, sys::cudaMemPoolAttr(99), null());
-            "MemPoolSetAttribute, pool" cudaMemPoolSetAttribute(null(), sys::cudaMemPoolAttrReleaseThreshold, it.room());
+            "MemPoolGetAttribute"
+                cudaMemPoolGetAttribute(it.pool, sys::cudaMemPoolAttrReleaseThreshold, null());
+            "MemPoolGetAttribute, pool"
+                cudaMemPoolGetAttribute(null(), sys::cudaMemPoolAttrReleaseThreshold, it.room());
+            "MemPoolGetAttribute, none such"
+                cudaMemPoolGetAttribute(it.pool, sys::cudaMemPoolAttr(99), null());
+            "MemPoolSetAttribute, none such"
+                cudaMemPoolSetAttribute(it.pool, sys::cudaMemPoolAttr(99), null());
+            "MemPoolSetAttribute, pool"
+                cudaMemPoolSetAttribute(null(), sys::cudaMemPoolAttrReleaseThreshold, it.room());
         }
         "access to pools" {
             "MemPoolSetAccess" cudaMemPoolSetAccess(it.pool, null(), 1);
@@ -227,14 +240,18 @@ fn memory() -> Calls {
             "MemPoolSetAccess, none at an address" cudaMemPoolSetAccess(it.pool, it.room(), 0);
             "MemPoolSetAccess, pool" cudaMemPoolSetAccess(null(), it.room(), 1);
             "MemPoolGetAccess" cudaMemPoolGetAccess(null(), it.pool, (&raw const it.place).cast_mut());
-            "MemPoolGetAccess, pool" cudaMemPoolGetAccess(it.room(), null(), (&raw const it.place).cast_mut());
+            "MemPoolGetAccess, pool"
+                cudaMemPoolGetAccess(it.room(), null(), (&raw const it.place).cast_mut());
             "MemPoolGetAccess, place" cudaMemPoolGetAccess(it.room(), it.pool, null());
             "MemPoolExportToShareableHandle"
-                cudaMemPoolExportToShareableHandle(null(), it.pool, sys::cudaMemHandleTypePosixFileDescriptor, 0);
+                cudaMemPoolExportToShareableHandle(null(), it.pool,
+                    sys::cudaMemHandleTypePosixFileDescriptor, 0);
             "MemPoolExportToShareableHandle, pool"
-                cudaMemPoolExportToShareableHandle(it.room(), null(), sys::cudaMemHandleTypePosixFileDescriptor, 0);
+                cudaMemPoolExportToShareableHandle(it.room(), null(),
+                    sys::cudaMemHandleTypePosixFileDescriptor, 0);
             "MemPoolImportFromShareableHandle"
-                cudaMemPoolImportFromShareableHandle(null(), null(), sys::cudaMemHandleTypePosixFileDescriptor, 0);
+                cudaMemPoolImportFromShareableHandle(null(), null(),
+                    sys::cudaMemHandleTypePosixFileDescriptor, 0);
             "MemPoolExportPointer" cudaMemPoolExportPointer(null(), it.block.ptr());
             "MemPoolImportPointer" cudaMemPoolImportPointer(null(), it.pool, it.room());
         }
@@ -245,7 +262,8 @@ fn memory() -> Calls {
             "IpcGetEventHandle" cudaIpcGetEventHandle(null(), it.mark);
             "IpcGetEventHandle, event" cudaIpcGetEventHandle(it.room(), null());
             "IpcOpenEventHandle" cudaIpcOpenEventHandle(null(), sys::cudaIpcEventHandle_t::default());
-            "IpcOpenEventHandle, zeros" cudaIpcOpenEventHandle(it.room(), sys::cudaIpcEventHandle_t::default());
+            "IpcOpenEventHandle, zeros"
+                cudaIpcOpenEventHandle(it.room(), sys::cudaIpcEventHandle_t::default());
         }
     }
 }
@@ -265,12 +283,17 @@ fn devices() -> Calls {
             "DeviceGetLimit" cudaDeviceGetLimit(null(), sys::cudaLimitStackSize);
             "DeviceGetCacheConfig" cudaDeviceGetCacheConfig(null());
             "DeviceGetStreamPriorityRange, least" cudaDeviceGetStreamPriorityRange(null(), it.room());
-            "DeviceGetP2PAttribute" cudaDeviceGetP2PAttribute(null(), sys::cudaDevP2PAttrAccessSupported, 0, 0);
+            "DeviceGetP2PAttribute"
+                cudaDeviceGetP2PAttribute(null(), sys::cudaDevP2PAttrAccessSupported, 0, 0);
             "DeviceCanAccessPeer" cudaDeviceCanAccessPeer(null(), 0, 0);
-            "DeviceGetTexture1DLinearMaxWidth" cudaDeviceGetTexture1DLinearMaxWidth(null(), &raw const it.desc, 0);
-            "DeviceGetTexture1DLinearMaxWidth, form" cudaDeviceGetTexture1DLinearMaxWidth(it.room(), null(), 0);
-            "DeviceGetGraphMemAttribute" cudaDeviceGetGraphMemAttribute(0, sys::cudaGraphMemAttrUsedMemHigh, null());
-            "DeviceSetGraphMemAttribute" cudaDeviceSetGraphMemAttribute(0, sys::cudaGraphMemAttrUsedMemHigh, null());
+            "DeviceGetTexture1DLinearMaxWidth"
+                cudaDeviceGetTexture1DLinearMaxWidth(null(), &raw const it.desc, 0);
+            "DeviceGetTexture1DLinearMaxWidth, form"
+                cudaDeviceGetTexture1DLinearMaxWidth(it.room(), null(), 0);
+            "DeviceGetGraphMemAttribute"
+                cudaDeviceGetGraphMemAttribute(0, sys::cudaGraphMemAttrUsedMemHigh, null());
+            "DeviceSetGraphMemAttribute"
+                cudaDeviceSetGraphMemAttribute(0, sys::cudaGraphMemAttrUsedMemHigh, null());
             "GetDeviceFlags" cudaGetDeviceFlags(null());
             "DriverGetVersion" cudaDriverGetVersion(null());
             "RuntimeGetVersion" cudaRuntimeGetVersion(null());
@@ -286,7 +309,8 @@ fn devices() -> Calls {
             "StreamGetId" cudaStreamGetId(it.on, null());
             "StreamGetDevice" cudaStreamGetDevice(it.on, null());
             "StreamGetAttribute" cudaStreamGetAttribute(it.on, sys::cudaLaunchAttributePriority, null());
-            "StreamGetAttribute, none such" cudaStreamGetAttribute(it.on, sys::cudaLaunchAttributeID(99), null());
+            "StreamGetAttribute, none such"
+                cudaStreamGetAttribute(it.on, sys::cudaLaunchAttributeID(99), null());
             "StreamSetAttribute" cudaStreamSetAttribute(it.on, sys::cudaLaunchAttributePriority, null());
             "StreamAddCallback" cudaStreamAddCallback(it.on, None, null(), 0);
             "LaunchHostFunc" cudaLaunchHostFunc(it.on, None, null());
@@ -308,11 +332,14 @@ fn devices() -> Calls {
             "StreamIsCapturing" cudaStreamIsCapturing(it.on, null());
             "StreamGetCaptureInfo"
                 cudaStreamGetCaptureInfo(it.on, null(), it.room(), null(), null(), null(), null());
-            "StreamUpdateCaptureDependencies" cudaStreamUpdateCaptureDependencies(it.on, null(), null(), 1, 0);
+            "StreamUpdateCaptureDependencies"
+                cudaStreamUpdateCaptureDependencies(it.on, null(), null(), 1, 0);
             "StreamBeginCaptureToGraph"
-                cudaStreamBeginCaptureToGraph(it.on, null(), null(), null(), 0, sys::cudaStreamCaptureModeGlobal);
+                cudaStreamBeginCaptureToGraph(it.on, null(), null(), null(), 0,
+                    sys::cudaStreamCaptureModeGlobal);
             "StreamBeginCaptureToGraph, nodes"
-                cudaStreamBeginCaptureToGraph(it.on, it.graph, null(), null(), 1, sys::cudaStreamCaptureModeGlobal);
+                cudaStreamBeginCaptureToGraph(it.on, it.graph, null(), null(), 1,
+                    sys::cudaStreamCaptureModeGlobal);
             "StreamEndCapture" cudaStreamEndCapture(it.on, null());
             "StreamBeginCapture, default" cudaStreamBeginCapture(null(), sys::cudaStreamCaptureModeGlobal);
             "ThreadExchangeStreamCaptureMode" cudaThreadExchangeStreamCaptureMode(null());
@@ -323,7 +350,8 @@ fn devices() -> Calls {
             "LaunchKernelExC, kernel" cudaLaunchKernelExC(it.room(), null(), null());
             "FuncGetAttributes" cudaFuncGetAttributes(null(), it.kernel());
             "FuncGetAttributes, kernel" cudaFuncGetAttributes(it.room(), null());
-            "FuncSetAttribute" cudaFuncSetAttribute(null(), sys::cudaFuncAttributeMaxDynamicSharedMemorySize, 0);
+            "FuncSetAttribute"
+                cudaFuncSetAttribute(null(), sys::cudaFuncAttributeMaxDynamicSharedMemorySize, 0);
             "FuncSetCacheConfig" cudaFuncSetCacheConfig(null(), sys::cudaFuncCachePreferL1);
             "FuncGetName" cudaFuncGetName(null(), it.kernel());
             "FuncGetName, kernel" cudaFuncGetName(it.room(), null());
@@ -339,7 +367,8 @@ fn devices() -> Calls {
             "OccupancyAvailableDynamicSMemPerBlock"
                 cudaOccupancyAvailableDynamicSMemPerBlock(null(), it.kernel(), 1, 32);
             "OccupancyMaxActiveClusters" cudaOccupancyMaxActiveClusters(it.room(), it.kernel(), null());
-            "OccupancyMaxPotentialClusterSize" cudaOccupancyMaxPotentialClusterSize(it.room(), it.kernel(), null());
+            "OccupancyMaxPotentialClusterSize"
+                cudaOccupancyMaxPotentialClusterSize(it.room(), it.kernel(), null());
         }
         "textures" {
             "CreateTextureObject" cudaCreateTextureObject(null(), it.room(), it.room(), null());
@@ -356,7 +385,8 @@ fn devices() -> Calls {
         "pictures of other interfaces" {
             "GraphicsResourceGetMappedPointer" cudaGraphicsResourceGetMappedPointer(null(), null(), null());
             "GraphicsSubResourceGetMappedArray" cudaGraphicsSubResourceGetMappedArray(null(), null(), 0, 0);
-            "GraphicsResourceGetMappedMipmappedArray" cudaGraphicsResourceGetMappedMipmappedArray(null(), null());
+            "GraphicsResourceGetMappedMipmappedArray"
+                cudaGraphicsResourceGetMappedMipmappedArray(null(), null());
             "DeviceGetNvSciSyncAttributes, a list" cudaDeviceGetNvSciSyncAttributes(it.room(), 0, 1);
             "DestroyExternalMemory" cudaDestroyExternalMemory(null());
             "ExternalMemoryGetMappedBuffer" cudaExternalMemoryGetMappedBuffer(it.room(), null(), it.room());
@@ -364,7 +394,8 @@ fn devices() -> Calls {
                 cudaExternalMemoryGetMappedMipmappedArray(it.room(), null(), it.room());
             "ImportExternalMemory" cudaImportExternalMemory(it.room(), null());
             "WaitExternalSemaphoresAsync, no list" cudaWaitExternalSemaphoresAsync(null(), null(), 1, it.on);
-            "SignalExternalSemaphoresAsync, no list" cudaSignalExternalSemaphoresAsync(null(), null(), 1, it.on);
+            "SignalExternalSemaphoresAsync, no list"
+                cudaSignalExternalSemaphoresAsync(null(), null(), 1, it.on);
         }
     }
 }
@@ -382,10 +413,12 @@ fn graphs() -> Calls {
             "GraphGetRootNodes, number" cudaGraphGetRootNodes(it.graph, null(), null());
             "GraphGetEdges, graph" cudaGraphGetEdges(null(), null(), null(), null(), it.room());
             "GraphGetEdges, number" cudaGraphGetEdges(it.graph, null(), null(), null(), null());
-            "GraphAddDependencies" cudaGraphAddDependencies(null(), &raw const it.node, &raw const it.node, null(), 1);
+            "GraphAddDependencies"
+                cudaGraphAddDependencies(null(), &raw const it.node, &raw const it.node, null(), 1);
             "GraphAddDependencies, nodes" cudaGraphAddDependencies(it.graph, null(), null(), null(), 1);
             "GraphAddDependencies, none" cudaGraphAddDependencies(it.graph, null(), null(), null(), 0);
-            "GraphRemoveDependencies" cudaGraphRemoveDependencies(null(), &raw const it.node, &raw const it.node, null(), 1);
+            "GraphRemoveDependencies"
+                cudaGraphRemoveDependencies(null(), &raw const it.node, &raw const it.node, null(), 1);
             "GraphRemoveDependencies, nodes" cudaGraphRemoveDependencies(it.graph, null(), null(), null(), 1);
             "GraphDebugDotPrint" cudaGraphDebugDotPrint(it.graph, null(), 0);
         }
@@ -393,7 +426,8 @@ fn graphs() -> Calls {
             "GraphNodeGetType" cudaGraphNodeGetType(it.node, null());
             "GraphNodeGetType, node" cudaGraphNodeGetType(null(), it.room());
             "GraphNodeGetDependentNodes" cudaGraphNodeGetDependentNodes(null(), null(), null(), it.room());
-            "GraphNodeGetDependentNodes, number" cudaGraphNodeGetDependentNodes(it.node, null(), null(), null());
+            "GraphNodeGetDependentNodes, number"
+                cudaGraphNodeGetDependentNodes(it.node, null(), null(), null());
             "GraphNodeFindInClone" cudaGraphNodeFindInClone(null(), it.node, it.graph);
             "GraphNodeFindInClone, node" cudaGraphNodeFindInClone(it.room(), null(), it.graph);
             "GraphNodeFindInClone, clone" cudaGraphNodeFindInClone(it.room(), it.node, null());
@@ -418,14 +452,16 @@ fn graphs() -> Calls {
             "GraphAddKernelNode, graph" cudaGraphAddKernelNode(it.room(), null(), null(), 0, it.room());
             "GraphAddMemcpyNode" cudaGraphAddMemcpyNode(it.room(), it.graph, null(), 0, null());
             "GraphAddMemcpyNode1D, graph"
-                cudaGraphAddMemcpyNode1D(it.room(), null(), null(), 0, it.block.ptr(), it.block.ptr(), 4, sys::cudaMemcpyDefault);
+                cudaGraphAddMemcpyNode1D(it.room(), null(), null(), 0, it.block.ptr(), it.block.ptr(), 4,
+                    sys::cudaMemcpyDefault);
             "GraphAddMemcpyNode1D, source"
                 cudaGraphAddMemcpyNode1D(it.room(), it.graph, null(), 0, it.block.ptr(), null(), 4, UP);
             "GraphAddMemsetNode" cudaGraphAddMemsetNode(it.room(), it.graph, null(), 0, null());
             "GraphAddHostNode" cudaGraphAddHostNode(it.room(), it.graph, null(), 0, null());
             "GraphAddHostNode, function" cudaGraphAddHostNode(it.room(), it.graph, null(), 0, it.room());
             "GraphAddChildGraphNode" cudaGraphAddChildGraphNode(it.room(), it.graph, null(), 0, null());
-            "GraphAddChildGraphNode, itself" cudaGraphAddChildGraphNode(it.room(), it.graph, null(), 0, it.graph);
+            "GraphAddChildGraphNode, itself"
+                cudaGraphAddChildGraphNode(it.room(), it.graph, null(), 0, it.graph);
             "GraphAddEventRecordNode" cudaGraphAddEventRecordNode(it.room(), it.graph, null(), 0, null());
             "GraphAddEventWaitNode" cudaGraphAddEventWaitNode(it.room(), it.graph, null(), 0, null());
             "GraphAddMemAllocNode" cudaGraphAddMemAllocNode(it.room(), it.graph, null(), 0, null());
@@ -447,7 +483,8 @@ fn graphs() -> Calls {
             "GraphExecKernelNodeSetParams" cudaGraphExecKernelNodeSetParams(null(), it.node, it.room());
             "GraphExecKernelNodeSetParams, node" cudaGraphExecKernelNodeSetParams(it.run, null(), it.room());
             "GraphExecMemsetNodeSetParams, node" cudaGraphExecMemsetNodeSetParams(it.run, null(), it.room());
-            "GraphExecChildGraphNodeSetParams, graph" cudaGraphExecChildGraphNodeSetParams(it.run, it.node, null());
+            "GraphExecChildGraphNodeSetParams, graph"
+                cudaGraphExecChildGraphNodeSetParams(it.run, it.node, null());
             "GraphNodeGetEnabled" cudaGraphNodeGetEnabled(null(), it.node, it.room());
             "GraphNodeGetEnabled, node" cudaGraphNodeGetEnabled(it.run, null(), it.room());
             "GraphNodeSetEnabled" cudaGraphNodeSetEnabled(null(), it.node, 1);
@@ -475,7 +512,8 @@ fn fault() -> Calls {
             "DeviceGetStreamPriorityRange" cudaDeviceGetStreamPriorityRange(it.room(), it.room());
             "DeviceCanAccessPeer" cudaDeviceCanAccessPeer(it.room(), 0, 0);
             "DeviceGetDefaultMemPool" cudaDeviceGetDefaultMemPool(it.room(), 0);
-            "DeviceGetGraphMemAttribute" cudaDeviceGetGraphMemAttribute(0, sys::cudaGraphMemAttrUsedMemHigh, it.room());
+            "DeviceGetGraphMemAttribute"
+                cudaDeviceGetGraphMemAttribute(0, sys::cudaGraphMemAttrUsedMemHigh, it.room());
             "Malloc" cudaMalloc(it.room(), BYTES);
             "Malloc, null" cudaMalloc(null(), BYTES);
             "HostAlloc" cudaHostAlloc(it.room(), BYTES, 0);
@@ -518,8 +556,8 @@ fn fault() -> Calls {
     }
 }
 
-/// What is asked after the device was reset, of the objects of before. Streams, events and arrays are left out:
-/// their codes differ from one run to the next, and some calls end the process.
+/// What is asked after the device was reset, of the objects of before. Streams, events and arrays are left
+/// out: their codes differ from one run to the next, and some calls end the process.
 fn reset() -> Calls {
     calls! { it;
         "after a reset" {
@@ -597,7 +635,8 @@ fn captured(cases: &mut Cases) {
                 cudaMemcpyAsync(it.pinned.ptr(), it.block.ptr(), 1 << 30, sys::cudaMemcpyDeviceToHost, it.on);
             "a copy in the wrong direction"
                 cudaMemcpyAsync(it.block.ptr(), it.room(), BYTES, sys::cudaMemcpyDeviceToDevice, it.on);
-            "a copy of no direction" cudaMemcpyAsync(it.block.ptr(), it.room(), BYTES, sys::cudaMemcpyKind(9), it.on);
+            "a copy of no direction"
+                cudaMemcpyAsync(it.block.ptr(), it.room(), BYTES, sys::cudaMemcpyKind(9), it.on);
             "too many threads" cudaLaunchKernel(it.kernel(), ONE, dim3 { x: 2048, ..ONE }, null(), 0, it.on);
             "a kernel of null" cudaLaunchKernel(null(), ONE, ONE, null(), 0, it.on);
             "a host function of null" cudaLaunchHostFunc(it.on, None, null());

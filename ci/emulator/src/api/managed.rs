@@ -224,8 +224,8 @@ api! {
         Ok(())
     }
 
-    /// Where most pages of each part of a range are, by samples: where they were last prefetched to, or on the
-    /// host, where all bytes are here.
+    /// Where most pages of each part of a range are, by samples: where they were last prefetched to, or on
+    /// the host, where all bytes are here.
     allowed fn cudaMemGetLocationInfo(
         call, memory: *const c_void, size: usize, summary: usize, sampling: usize, out: *mut cudaMemLocation,
     ) {
@@ -238,7 +238,8 @@ api! {
         let step = if sampling == 0 { SAMPLING } else { sampling };
         for at in 0..size.div_ceil(part) {
             let (first, bytes) = (start + at * part, part.min(size - at * part));
-            let most = machine.allocations.advices.most(first, bytes, step, |advice| match advice.prefetched {
+            let advices = &machine.allocations.advices;
+            let most = advices.most(first, bytes, step, |advice| match advice.prefetched {
                 NOWHERE => HOST,
                 place => place,
             });
