@@ -17,23 +17,23 @@ const PARTS: [RangeInclusive<usize>; 3] = [1..=150, 151..=300, 301..=400];
 
 /// One drawn call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct DrawnRow {
     pub(crate) function: &'static str,
     /// The calls of the function in all counted programs.
     calls: f64,
 }
 
-fn rows() -> impl Iterator<Item = (usize, Row)> {
+fn rows() -> impl Iterator<Item = (usize, DrawnRow)> {
     DRAWN.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
         let mut columns = line.split('\t');
         let (number, function) = (columns.next()?, columns.nth(1)?);
         let calls = columns.nth(1)?.parse().ok()?;
-        Some((number.parse().ok()?, Row { function, calls }))
+        Some((number.parse().ok()?, DrawnRow { function, calls }))
     })
 }
 
 /// The row with a number.
-pub(crate) fn drawn(number: usize) -> Option<Row> {
+pub(crate) fn drawn(number: usize) -> Option<DrawnRow> {
     rows().find(|row| row.0 == number).map(|row| row.1)
 }
 

@@ -58,7 +58,7 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
     if condition::is_any_free(graph) {
         return Err(cudaErrorInvalidValue);
     }
-    for (_, node) in &m.graphs.get(graph)?.nodes {
+    for node in m.graphs.get(graph)?.nodes.values() {
         if let NodeOp::Fill(it) = &node.op {
             let span = it.volume.span(it.pitch, it.slice);
             memory_type("cudaGraphInstantiate", &m.allocations, it.address, span, true)?;

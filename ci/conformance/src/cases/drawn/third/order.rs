@@ -346,7 +346,7 @@ fn streams(cases: &mut Cases) {
 
 /// What a callback was given.
 #[repr(C)]
-struct Given {
+struct Called {
     calls: i32,
     status: u32,
     inside: u32,
@@ -357,7 +357,7 @@ unsafe extern "C" fn counts(on: cudaStream_t, status: sys::cudaError, given: *mu
     let mut count = 0;
     // SAFETY: the case passes a live value, and waits before it goes.
     unsafe {
-        let given = &mut *given.cast::<Given>();
+        let given = &mut *given.cast::<Called>();
         given.calls += 1;
         (given.status, given.on) = (status.0, on);
         given.inside = sys::cudaDeviceGetAttribute(&raw mut count, sys::cudaDevAttrWarpSize, 0).0;
@@ -369,7 +369,7 @@ unsafe extern "C" fn counts(on: cudaStream_t, status: sys::cudaError, given: *mu
 
 fn asked(cases: &mut Cases) {
     add_case(cases, 310, "twice on a task's stream, the last error looked at behind each", |log| {
-        let (on, mut given) = (stream(log)?, Given { calls: 0, status: 77, inside: 77, on: null() });
+        let (on, mut given) = (stream(log)?, Called { calls: 0, status: 77, inside: 77, on: null() });
         let to: *mut c_void = (&raw mut given).cast();
         for _ in 0..2 {
             ask!(log, cudaStreamAddCallback(on, Some(counts), to, 0));
