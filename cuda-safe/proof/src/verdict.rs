@@ -9,9 +9,9 @@ use crate::launch::Launch;
 use crate::slice::{Kernel, Op, Origin, Space};
 use crate::state::Base;
 
-/// Work that [`prove`] spends at most, two to six milliseconds. A step of the kernel counts four, and
+/// Work that [`prove`] spends at most, five to twenty milliseconds. A step of the kernel counts four, and
 /// a bound of a form one, or more if its form is long or there are many facts.
-pub const BUDGET: u64 = 120_000;
+pub const BUDGET: u64 = 500_000;
 
 /// The bytes of one pointer's memory that a launch may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
