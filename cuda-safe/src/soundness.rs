@@ -12,8 +12,8 @@
 //! | no code is unloaded while it runs | `src/library/mod.rs` |
 //! | a handle stands for its own crate's kernel | `cuda-kernels/build/src/compiler/names.rs` |
 //! | a slice that a host function receives is valid | `src/stream/host_function_with.rs` |
-//! | an element has the layout that its kernel sees | `build/src/agree.rs` of `cuda-kernels` |
-//! | memory that a kernel only reads is not written | `build/src/ptx.rs` of `cuda-kernels` |
+//! | an element has the layout that its kernel sees | `build/src/compiler/agree.rs` of `cuda-kernels` |
+//! | memory that a kernel only reads is not written | `build/src/compiler/ptx.rs` of `cuda-kernels` |
 //! | a proven launch stays within its arguments | [`proofs`], [`cuda_proof`] |
 //! | a pipeline's chunks do not collide | `src/copy/pipeline.rs` |
 //!

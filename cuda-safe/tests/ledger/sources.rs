@@ -386,7 +386,7 @@ fn every_method_of_a_stream_is_a_method_of_each_type_of_streams() {
 
 #[test]
 fn the_number_of_parameters_is_the_same_everywhere() {
-    let most = read("cuda-kernels/build/src/prototype.rs");
+    let most = read("cuda-kernels/build/src/compiler/prototype.rs");
     let most: usize = between(&most, "MOST_PARAMETERS: usize = ", ";").parse().unwrap();
     let arguments = read("cuda-safe/src/launch/arguments.rs");
     let tuples = between(&arguments, "macro_rules! tuples", "\n}\n").matches("(A").count();

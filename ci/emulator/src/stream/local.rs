@@ -48,10 +48,13 @@ pub(super) fn targets(work: &Work) -> Vec<(usize, u64)> {
     }
 }
 
-/// Remembers them under the operation's id.
+/// Remembers them under the operation's id. At the end of a thread there is nothing left to remember them.
 pub(super) fn note(targets: &[(usize, u64)], id: OperationId, call: &'static str, line: HostLine) {
+    if targets.is_empty() {
+        return;
+    }
     let all = targets.iter().map(|&(last, bytes)| Local { id, last, bytes, call, line });
-    PENDING.with_borrow_mut(|pending| pending.extend(all));
+    let _ = PENDING.try_with(|pending| pending.borrow_mut().extend(all));
 }
 
 /// Reports the copies that nothing has waited for and whose variable is gone, at the begin of a call.
