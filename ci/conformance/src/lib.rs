@@ -66,8 +66,8 @@ struct Arguments {
     /// Processes at a time.
     #[arg(long)]
     jobs: Option<usize>,
-    /// Seconds after which a case hangs.
-    #[arg(long, default_value_t = 60)]
+    /// Seconds after which a case hangs. Some start a process for each of fifty calls.
+    #[arg(long, default_value_t = 180)]
     limit: u64,
     /// List the cases, as the test harness does.
     #[arg(long)]
