@@ -193,3 +193,32 @@ extern "C" __global__ void found(const int* sorted, int* out, int n) {
     }
     out[threadIdx.x] = low;
 }
+
+// A window of a row, cut at both ends: the end is the smaller of two, and the begin the larger.
+extern "C" __global__ void windows(const float* x, float* y, int n, int size, int stride, int pad) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int begin = i * stride - pad;
+    int end = min(begin + size, n);
+    begin = max(begin, 0);
+    float sum = 0.0f;
+    for (int at = begin; at < end; ++at) sum += x[at];
+    y[i] = sum;
+}
+
+// nvcc takes four rounds at once, and then those that are left.
+extern "C" __global__ void rounds_left(const int* x, int* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+#pragma unroll 4
+    for (int k = 0; k < n; ++k) sum += x[i * n + k];
+    y[i] = sum;
+}
+
+// The sizes of parts are on the stack, because their index is not constant.
+extern "C" __global__ void parts(int* x, int first, int second, int third) {
+    int ends[3] = {first, first + second, first + second + third};
+    int i = blockIdx.x * blockDim.x + threadIdx.x, part = 0;
+#pragma unroll 1
+    while (part < 3 && i >= ends[part]) ++part;
+    if (part < 3) x[i] = part;
+}
