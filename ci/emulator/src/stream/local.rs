@@ -82,9 +82,10 @@ pub(crate) fn look(call: &str) {
 
 impl Local {
     fn report(&self, call: &str) {
+        let unit = if self.bytes == 1 { "byte" } else { "bytes" };
         let what = format!(
-            "{} copies {} bytes to a local variable of a function that has returned. Nothing has waited for \
-             it",
+            "{} copies {} {unit} to a local variable of a function that has returned. Nothing has waited \
+             for it",
             self.call, self.bytes
         );
         let advice = "Wait for the stream before the variable is read, and before its function returns. \
