@@ -1,6 +1,5 @@
-//! Calls with a null, after a fault, or with the handle of an object that is gone.
-//! Some end the process, so they are made in
-//! processes of their own: all of a group in one, or each in one if that ends.
+//! Calls with a null, after a fault, or with the handle of an object that is gone. Some end the process, so
+//! they are made in processes of their own: all of a group in one, or each in one if that ends.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;

@@ -302,3 +302,30 @@ fn the_kernels_of_this_project_are_proven_or_refused_for_a_reason() {
     assert!(wrong.is_empty(), "not as tests/kernels/project.tsv says:\n{}", wrong.join("\n"));
     assert!(missing.is_empty(), "kernels without a launch in tests/kernels/project.tsv: {missing:?}");
 }
+
+/// The verdicts on the corpus, their sums above them, and the page about proofs have the same numbers.
+#[test]
+fn the_corpus_has_the_numbers_that_are_told_of_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).expect("a file of the repository");
+    let (table, page) = (read("tests/corpus/verdicts.tsv"), read("../docs/proofs.md"));
+    let verdicts: Vec<&str> =
+        table.lines().filter(|it| !it.starts_with('#')).filter_map(|it| it.rsplit('\t').next()).collect();
+    let of = |word: &str| verdicts.iter().filter(|it| **it == word).count();
+    let [proven, right, large] = ["proven", "right", "too large"].map(of);
+    let rest = verdicts.len() - proven - right - large;
+    for (word, count) in [("proven", proven), ("right", right), ("too large", large), ("not provable", rest)]
+    {
+        let sum = table.lines().find_map(|it| it.strip_prefix("#   ")?.strip_prefix(word));
+        let sum = sum.and_then(|it| it.split_whitespace().next()).map(str::to_owned);
+        assert_eq!(sum, Some(count.to_string()), "{word}");
+    }
+    for words in [
+        format!("{} of them compile and are launched", verdicts.len()),
+        format!("- Proven: {proven}, {:.1} %", 100.0 * proven as f64 / verdicts.len() as f64),
+        format!("because the kernel leaves its buffer: {right}, "),
+        format!("- Not provable: {rest}, "),
+    ] {
+        assert!(page.contains(&words), "{words:?} is not in docs/proofs.md");
+    }
+}
