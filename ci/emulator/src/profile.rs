@@ -43,6 +43,9 @@ pub(crate) struct Profile {
     pub(crate) ratio: i32,
     pub(crate) engines: i32,
     pub(crate) ecc: bool,
+    /// Whether writes of the network that come before a kernel are in order for all devices, or for this one
+    /// only. That is known of an H100 and an H200; others have the lesser promise.
+    pub(crate) orders_all_writes: bool,
     pub(crate) link: Link,
 }
 
@@ -57,10 +60,10 @@ const fn row(
     [bus, cache]: [i32; 2],
     [shared, threads, blocks]: [u32; 3],
 ) -> Profile {
-    let (ratio, engines, ecc, link) = (2, 3, true, Link::Bridge);
+    let (ratio, engines, ecc, orders_all_writes, link) = (2, 3, true, false, Link::Bridge);
     Profile {
         word, name, capability, multiprocessors, memory, clocks, bus, cache, shared, threads, blocks, ratio,
-        engines, ecc, link,
+        engines, ecc, orders_all_writes, link,
     }
 }
 
@@ -77,8 +80,9 @@ static PROFILES: [Profile; 7] = [
               [89, 128], 24217, [2520, 10501], [384, 72 << 10], [100, 1536, 24]) },
     row(["h100", "NVIDIA H100 80GB HBM3 (CUDA emulator)"],
         [90, 132], 81090, [1980, 2619], [5120, 50 << 10], [228, 2048, 32]),
-    row(["h200", "NVIDIA H200 (CUDA emulator)"],
-        [90, 132], 143_156, [1980, 3201], [6144, 60 << 10], [228, 2048, 32]),
+    Profile { orders_all_writes: true,
+        ..row(["h200", "NVIDIA H200 (CUDA emulator)"],
+              [90, 132], 143_156, [1980, 3201], [6144, 60 << 10], [228, 2048, 32]) },
     row(["b200", "NVIDIA B200 (CUDA emulator)"],
         [100, 148], 182_642, [1965, 3996], [7680, 129_536], [228, 2048, 32]),
 ];

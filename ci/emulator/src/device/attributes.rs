@@ -66,11 +66,8 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrHostMemoryPoolsSupported => 1,
         it if it == cudaDevAttrGPUDirectRDMASupported => 1,
         it if it == cudaDevAttrGPUDirectRDMAFlushWritesOptions => 1,
-        // An H100 orders writes of the network for itself only, an H200 for all devices. Of others it is not
-        // known, and the lesser promise holds.
         it if it == cudaDevAttrGPUDirectRDMAWritesOrdering => {
-            let all = profile.word == "h200";
-            let order = if all {
+            let order = if profile.orders_all_writes {
                 cudaGPUDirectRDMAWritesOrderingAllDevices
             } else {
                 cudaGPUDirectRDMAWritesOrderingOwner
