@@ -126,8 +126,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
             let sources = step.from.drain(..).filter(is_value).collect::<Vec<_>>();
             let (low, high) = range_of(bits, true);
             let range = [low, high].map(|it| Operand::Number(i64::try_from(it).unwrap_or(0)));
-            step.from = range.into_iter().chain(sources).collect();
-            (step.op, step.flag, step.origin) = (Op::Unknown, false, Origin::Computed);
+            let from = range.into_iter().chain(sources).collect();
+            // Nothing else of the step stays, so that a slice that is written and read again is the same.
+            let Step { bits, at, guard, to, .. } = std::mem::replace(step, Step::new(Op::Unknown));
+            *step = Step { bits, at, guard, to, from, origin: Origin::Computed, ..Step::new(Op::Unknown) };
         }
         // What is read, but feeds neither an address nor a guard, need not be kept. Numbers on the stack keep
         // their places.

@@ -215,6 +215,8 @@ fn integers_that_only_become_floats() {
     // What nothing has written may be another number each time, and so may be what becomes of it.
     refused(&of("", below), "");
     refused(&of("setp.eq.u32 %p1, %r5, 3; @%p1 mov.u32 %r20, 1;", below), "");
+    // Of a parameter that only becomes a float nothing is kept, and the slice can be written and read.
+    refused("cvt.rn.f32.u32 %f1, %r2; cvt.rzi.u32.f32 %r10, %f1; STORE", "");
     // It is needed as a number, too.
     bytes(&of("mov.u32 %r20, %r5;", &format!("{below} add.u32 %r10, %r10, %r21;")), 4 * (99 + 63 + 7 + 1), 0);
 }
