@@ -12,7 +12,7 @@ use super::{Call, Out, api, external, put};
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
 use crate::graph::{Exec, Graph, Mismatch, NodeOp, kind, launch, number, release};
-use crate::machine::Guard;
+use crate::machine::{Guard, Machine};
 use crate::stream::condition;
 use crate::sys::*;
 
@@ -36,10 +36,20 @@ fn known(flags: c_ulonglong) -> bool {
 /// The first node that a launch by a kernel could not run, if the graph is to be launched so.
 fn unfit(graph: &Graph, flags: c_ulonglong) -> Option<usize> {
     let by_kernels = flags & c_ulonglong::from(cudaGraphInstantiateFlagDeviceLaunch.0) != 0;
-    let fit =
-        |op: &NodeOp| matches!(op, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_) | NodeOp::Child(_));
     let mut nodes = graph.nodes.iter().filter(|_| by_kernels);
-    nodes.find(|node| !fit(&node.1.op)).map(|node| *node.0)
+    nodes.find(|node| !node.1.op.is_run_by_device()).map(|node| *node.0)
+}
+
+/// Checks the memory of all memsets of a graph, and of the graphs that its nodes own.
+fn fills(machine: &Machine, graph: usize) -> Answer {
+    for node in machine.graphs.get(graph)?.nodes.values() {
+        if let NodeOp::Fill(it) = &node.op {
+            let span = it.volume.span(it.pitch, it.slice);
+            memory_type("cudaGraphInstantiate", &machine.allocations, it.address, span, true)?;
+        }
+        node.op.owned().iter().try_for_each(|owned| fills(machine, *owned))?;
+    }
+    Ok(())
 }
 
 fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> Answer<cudaGraphExec_t> {
@@ -58,12 +68,7 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
     if condition::is_any_free(graph) {
         return Err(cudaErrorInvalidValue);
     }
-    for node in m.graphs.get(graph)?.nodes.values() {
-        if let NodeOp::Fill(it) = &node.op {
-            let span = it.volume.span(it.pitch, it.slice);
-            memory_type("cudaGraphInstantiate", &m.allocations, it.address, span, true)?;
-        }
-    }
+    fills(m, graph)?;
     let exec = Exec::new(&m.graphs, &mut m.users, graph, flags)?;
     Ok(core::ptr::without_provenance_mut::<CUgraphExec_st>(m.graphs.keep(exec)))
 }
