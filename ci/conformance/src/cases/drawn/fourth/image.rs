@@ -26,7 +26,6 @@ pub(super) fn add(cases: &mut Cases) {
             ("it", 32, 0, sys::cudaChannelFormatKindFloat, 4000),
             ("of four", 32, 32, sys::cudaChannelFormatKindFloat, 4096),
             ("of integers", 32, 0, sys::cudaChannelFormatKindSigned, 4096),
-            ("of no bits", 0, 0, sys::cudaChannelFormatKindFloat, 4096),
             ("of eight bits of a float", 8, 0, sys::cudaChannelFormatKindFloat, 4096),
             ("of no kind", 32, 0, sys::cudaChannelFormatKindNone, 4096),
         ] {
