@@ -369,7 +369,8 @@ fn instances(cases: &mut Cases) {
         let mut run = null();
         ask!(log, "no graph", cudaGraphInstantiate(&raw mut run, null(), 0));
         ask!(log, "no place", cudaGraphInstantiate(null(), it, 0));
-        let captures = begin(log)?;
+        let captures = stream(log)?;
+        need!(log, cudaStreamBeginCapture(captures, sys::cudaStreamCaptureModeRelaxed));
         ask!(log, "while a stream captures", cudaGraphInstantiate(&raw mut run, it, 0));
         end(log, captures);
         taken(log)

@@ -385,7 +385,8 @@ fn by_flags(cases: &mut Cases) {
     add_case(cases, 474, "the second of two sides, made in a capture, joined or not", |log| {
         let (a, b) = (device(log)?, device(log)?);
         for joined in [2, 1, 0] {
-            let (on, mut sides) = (begin(log)?, [null(); 2]);
+            let (on, mut sides) = (stream(log)?, [null(); 2]);
+            need!(log, cudaStreamBeginCapture(on, sys::cudaStreamCaptureModeRelaxed));
             for side in &mut sides {
                 ask!(log, cudaStreamCreateWithFlags(side, sys::cudaStreamNonBlocking));
             }
