@@ -25,6 +25,18 @@ fn function(kernel: unsafe extern "C" fn()) -> *const c_void {
     kernel as *const c_void
 }
 
+/// Asks how many blocks of a kernel are active at a time.
+fn occupancy(
+    log: &mut Log,
+    name: &str,
+    blocks: *mut c_int,
+    kernel: *const c_void,
+    threads: c_int,
+    bytes: usize,
+) {
+    ask!(log, name, cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, bytes));
+}
+
 fn functions(cases: &mut Cases) {
     cases.add("cudaFuncGetAttributes/bounds, shared memory, and after changes", |log| {
         let tell = |log: &mut Log, name: &str, kernel| {
@@ -87,21 +99,13 @@ fn functions(cases: &mut Cases) {
         ] {
             let mut blocks = 77;
             let kernel = function(kernel);
-            ask!(
-                log,
-                what,
-                cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, threads, bytes)
-            );
+            occupancy(log, what, &raw mut blocks, kernel, threads, bytes);
             log.fact("blocks", blocks);
         }
         let none = ptr::null_mut();
-        ask!(log, "null", cudaOccupancyMaxActiveBlocksPerMultiprocessor(none, function(EMPTY), 32, 0));
+        occupancy(log, "null", none, function(EMPTY), 32, 0);
         let mut blocks = 77;
-        ask!(
-            log,
-            "no kernel",
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, ptr::null(), 32, 0)
-        );
+        occupancy(log, "no kernel", &raw mut blocks, ptr::null(), 32, 0);
         Ok(())
     });
     cases.alone("cudaOccupancyMaxActiveBlocksPerMultiprocessor/allowed more, and with carveouts", |log| {
@@ -112,11 +116,7 @@ fn functions(cases: &mut Cases) {
         for part in [-1, 0, 50, 100] {
             ask!(log, &format!("carveout {part}"), cudaFuncSetAttribute(kernel, carveout, part));
             for bytes in [0, 50 << 10, 113 << 10, 114 << 10, 227 << 10, 228 << 10] {
-                ask!(
-                    log,
-                    "blocks",
-                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, 128, bytes)
-                );
+                occupancy(log, "blocks", &raw mut blocks, kernel, 128, bytes);
                 log.fact("are", blocks);
             }
         }
@@ -458,30 +458,16 @@ fn driver(cases: &mut Cases) {
         ] {
             let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
             let what = format!("{} {version} {flags}", name.to_string_lossy());
-            ask!(
-                log,
-                &what,
-                cudaGetDriverEntryPointByVersion(
-                    name.as_ptr(),
-                    &raw mut function,
-                    version,
-                    flags,
-                    &raw mut status
-                )
-            );
+            let (at, answer) = (name.as_ptr(), &raw mut function);
+            ask!(log, &what, cudaGetDriverEntryPointByVersion(at, answer, version, flags, &raw mut status));
             log.fact("status, null", format_args!("{} {}", status.0, function.is_null()));
         }
         let mut function = ptr::null_mut();
+        let (at, answer) = (c"cuInit".as_ptr(), &raw mut function);
         ask!(
             log,
             "without a status",
-            cudaGetDriverEntryPointByVersion(
-                c"cuInit".as_ptr(),
-                &raw mut function,
-                13_000,
-                0,
-                ptr::null_mut()
-            )
+            cudaGetDriverEntryPointByVersion(at, answer, 13_000, 0, ptr::null_mut())
         );
         log.fact("null", function.is_null());
         Ok(())

@@ -98,11 +98,7 @@ fn linear(cases: &mut Cases) {
                 cudaFree(ptr::with_exposed_provenance_mut(at)) == cudaSuccess
             }));
         }
-        let freed = threads
-            .into_iter()
-            .filter(|_| true)
-            .map(|thread| usize::from(thread.join().unwrap()))
-            .sum::<usize>();
+        let freed: usize = threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum();
         log.fact("freed", format_args!("{freed} of 4"));
         Ok(())
     });

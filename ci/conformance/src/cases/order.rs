@@ -360,19 +360,9 @@ fn events(cases: &mut Cases) {
 fn info(log: &mut Log, name: &str, on: cudaStream_t) -> (cudaGraph_t, Vec<cudaGraphNode_t>) {
     let (mut status, mut id, mut graph) = (cudaStreamCaptureStatus(77), 0, ptr::null_mut());
     let (mut nodes, mut edges, mut count) = (ptr::null(), ptr::null(), 0);
-    ask!(
-        log,
-        name,
-        cudaStreamGetCaptureInfo(
-            on,
-            &raw mut status,
-            &raw mut id,
-            &raw mut graph,
-            &raw mut nodes,
-            &raw mut edges,
-            &raw mut count
-        )
-    );
+    let (state, number, into) = (&raw mut status, &raw mut id, &raw mut graph);
+    let (list, ports, all) = (&raw mut nodes, &raw mut edges, &raw mut count);
+    ask!(log, name, cudaStreamGetCaptureInfo(on, state, number, into, list, ports, all));
     log.fact("status", status_name(status));
     log.fact("number, graph, frontier", format_args!("{} {} {count}", id != 0, !graph.is_null()));
     let frontier = (0..count).map(|at| unsafe { *nodes.add(at) }).collect();
@@ -396,34 +386,14 @@ fn captures(cases: &mut Cases) {
         kernel(log, "first", case_empty, on);
         info(log, "one", on);
         let mut status = cudaStreamCaptureStatus(77);
-        let none = ptr::null_mut();
-        let (no_id, no_graph, no_nodes, no_edges) = (none, ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        ask!(
-            log,
-            "the rest null",
-            cudaStreamGetCaptureInfo(
-                on,
-                &raw mut status,
-                no_id,
-                no_graph,
-                no_nodes,
-                no_edges,
-                ptr::null_mut()
-            )
-        );
-        ask!(
-            log,
-            "all null",
-            cudaStreamGetCaptureInfo(
-                on,
-                ptr::null_mut(),
-                no_id,
-                no_graph,
-                no_nodes,
-                no_edges,
-                ptr::null_mut()
-            )
-        );
+        let mut ask_for = |name, status| {
+            let none = ptr::null_mut();
+            let (graph, nodes, edges, count) =
+                (ptr::null_mut(), ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+            ask!(log, name, cudaStreamGetCaptureInfo(on, status, none, graph, nodes, edges, count));
+        };
+        ask_for("the rest null", &raw mut status);
+        ask_for("all null", ptr::null_mut());
         end(log, "end", on);
         info(log, "after", on);
         Ok(())

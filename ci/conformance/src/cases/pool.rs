@@ -11,7 +11,7 @@ use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
 /// The properties of a pool of device 0.
-fn props() -> cudaMemPoolProps {
+pub(super) fn props() -> cudaMemPoolProps {
     let mut props = cudaMemPoolProps::default();
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type_ = cudaMemLocationTypeDevice;
@@ -25,7 +25,8 @@ pub(super) fn pool(log: &mut Log) -> Result<cudaMemPool_t, Setup> {
     Ok(pool)
 }
 
-fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPoolAttr) {
+/// Notes an attribute of a pool.
+pub(super) fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPoolAttr) {
     let mut value = 0_u64;
     ask!(log, name, cudaMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
     log.fact("is", value);
@@ -223,45 +224,33 @@ fn attributes(cases: &mut Cases) {
 }
 
 fn access(cases: &mut Cases) {
-    let read_write = cudaMemAccessFlagsProtReadWrite;
+    let (device, read_write) = (cudaMemLocationTypeDevice, cudaMemAccessFlagsProtReadWrite);
     for (what, pool_null, place, id, flags, count) in [
-        ("its own device", false, cudaMemLocationTypeDevice, 0, read_write, 1),
-        ("pool null", true, cudaMemLocationTypeDevice, 0, read_write, 1),
-        ("device 100", false, cudaMemLocationTypeDevice, 100, read_write, 1),
-        ("device -1", false, cudaMemLocationTypeDevice, -1, read_write, 1),
-        (
-            "nothing allowed to its own device",
-            false,
-            cudaMemLocationTypeDevice,
-            0,
-            cudaMemAccessFlagsProtNone,
-            1,
-        ),
-        ("no such right", false, cudaMemLocationTypeDevice, 0, cudaMemAccessFlags(99), 1),
-        ("none", false, cudaMemLocationTypeDevice, 0, read_write, 0),
+        ("its own device", false, device, 0, read_write, 1),
+        ("pool null", true, device, 0, read_write, 1),
+        ("device 100", false, device, 100, read_write, 1),
+        ("device -1", false, device, -1, read_write, 1),
+        ("nothing allowed to its own device", false, device, 0, cudaMemAccessFlagsProtNone, 1),
+        ("no such right", false, device, 0, cudaMemAccessFlags(99), 1),
+        ("none", false, device, 0, read_write, 0),
     ] {
         cases.add(format!("cudaMemPoolSetAccess/{what}"), move |log| {
             let own = pool(log)?;
-            let mut list = [cudaMemAccessDesc::default()];
-            list[0].location.type_ = place;
-            list[0].location.id = id;
-            list[0].flags = flags;
+            let list = [cudaMemAccessDesc { location: cudaMemLocation { type_: place, id }, flags }];
             let of = if pool_null { ptr::null_mut() } else { own };
             ask!(log, cudaMemPoolSetAccess(of, list.as_ptr(), count));
             Ok(())
         });
     }
     for (what, pool_null, place, id) in [
-        ("its own device", false, cudaMemLocationTypeDevice, 0),
-        ("pool null", true, cudaMemLocationTypeDevice, 0),
+        ("its own device", false, device, 0),
+        ("pool null", true, device, 0),
         ("nowhere", false, cudaMemLocationTypeInvalid, 0),
-        ("device 100", false, cudaMemLocationTypeDevice, 100),
+        ("device 100", false, device, 100),
     ] {
         cases.add(format!("cudaMemPoolGetAccess/{what}"), move |log| {
             let own = pool(log)?;
-            let mut location = cudaMemLocation::default();
-            location.type_ = place;
-            location.id = id;
+            let mut location = cudaMemLocation { type_: place, id };
             let mut flags = cudaMemAccessFlags(77);
             let of = if pool_null { ptr::null_mut() } else { own };
             ask!(log, cudaMemPoolGetAccess(&raw mut flags, of, &raw mut location));
@@ -272,10 +261,8 @@ fn access(cases: &mut Cases) {
     cases
         .add("cudaMemPoolSetAccess/the other device", move |log| {
             let own = pool(log)?;
-            let mut list = [cudaMemAccessDesc::default()];
-            list[0].location.type_ = cudaMemLocationTypeDevice;
-            list[0].location.id = 1;
-            list[0].flags = read_write;
+            let location = cudaMemLocation { type_: device, id: 1 };
+            let mut list = [cudaMemAccessDesc { location, flags: read_write }];
             let mut flags = cudaMemAccessFlags(77);
             ask!(log, cudaMemPoolGetAccess(&raw mut flags, own, &raw mut list[0].location));
             log.fact("flags", flags.0);

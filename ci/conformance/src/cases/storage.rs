@@ -6,8 +6,8 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::pool::pool;
-use crate::case::Cases;
+use super::pool::{number, pool, props};
+use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
@@ -19,12 +19,6 @@ unsafe extern "C" {
     fn case_list_symbol() -> *const c_void;
     fn case_managed_symbol() -> *const c_void;
     fn case_constant_symbol() -> *const c_void;
-}
-
-fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPoolAttr) {
-    let mut value = 0_u64;
-    ask!(log, name, cudaMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
-    log.fact("is", value);
 }
 
 fn pools(cases: &mut Cases) {
@@ -68,10 +62,8 @@ fn pools(cases: &mut Cases) {
     });
     cases.alone("cudaMemPoolExportToShareableHandle/a file, pointers, and back in one process", |log| {
         let (mut pool, on) = (ptr::null_mut(), stream(log)?);
-        let mut props = cudaMemPoolProps::default();
-        props.allocType = cudaMemAllocationTypePinned;
+        let mut props = props();
         props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-        props.location.type_ = cudaMemLocationTypeDevice;
         ask!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));
         let (mut file, file_type) = (-1_i32, cudaMemHandleTypePosixFileDescriptor);
         let out = (&raw mut file).cast();
@@ -109,8 +101,7 @@ fn pools(cases: &mut Cases) {
     });
     cases.alone("cudaMemPoolCreate/of the host, of no handle, with a size", |log| {
         let on = stream(log)?;
-        type Change = fn(&mut cudaMemPoolProps);
-        let changes: [(&str, Change); 7] = [
+        let changes: [(&str, Change<cudaMemPoolProps>); 7] = [
             ("of the host", |p| p.location.type_ = cudaMemLocationTypeHost),
             ("of the host's first node", |p| p.location.type_ = cudaMemLocationTypeHostNuma),
             ("kinds of handles", |p| p.handleTypes.0 = 3),
@@ -121,9 +112,7 @@ fn pools(cases: &mut Cases) {
         ];
         for (what, change) in changes {
             let (mut pool, mut at) = (ptr::null_mut(), ptr::null_mut());
-            let mut props = cudaMemPoolProps::default();
-            props.allocType = cudaMemAllocationTypePinned;
-            props.location.type_ = cudaMemLocationTypeDevice;
+            let mut props = props();
             change(&mut props);
             ask!(log, what, cudaMemPoolCreate(&raw mut pool, &raw const props));
             if pool.is_null() {
@@ -448,8 +437,7 @@ fn boxes(to: Block, from: Block) -> cudaMemcpy3DParms {
 }
 
 fn copies(cases: &mut Cases) {
-    type Change = fn(&mut cudaMemcpy3DParms);
-    let changes: [(&str, Change); 11] = [
+    let changes: [(&str, Change<cudaMemcpy3DParms>); 11] = [
         ("a box in the middle", |it| {
             it.srcPos = cudaPos { x: 8, y: 2, z: 1 };
             it.dstPos = cudaPos { x: 3, y: 1, z: 0 };
