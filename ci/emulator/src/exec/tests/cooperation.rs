@@ -1,7 +1,7 @@
 //! Threads that work together: barriers, warps, atomics, and blocks that wait for each other.
 
-use super::super::{Fault, Kernel, Step, Task};
-use super::{arg, cuda, load};
+use super::super::{Fault, Kernel};
+use super::{Step, Task, arg, cuda, load};
 
 #[test]
 fn warps_vote_shuffle_match_and_reduce() {

@@ -13,7 +13,8 @@ mod workers;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Addresses, Env, Fault, Kernel, Launch, Region, Step, Task, lower};
+use super::env::{Env, Region, Step, Task};
+use super::{Addresses, Fault, Kernel, Launch, lower};
 use crate::module::image::{image, variables};
 use crate::ptx::{Module, parse};
 
