@@ -4,7 +4,7 @@
 
 use half::{bf16, f16};
 
-use super::half::{Half, max32, min32};
+use super::half::{Half, max32, min32, ordered};
 use super::integer::operand;
 use super::{Failure, Lower};
 use crate::exec::file::{Alu, Class, Slot};
@@ -188,11 +188,6 @@ fn operation64(i: &Instruction) -> Result<Alu, Failure> {
         }),
         _ => return Err("not an instruction on 64-bit floats".into()),
     })
-}
-
-/// NaN if one of two numbers is, else `v`.
-pub(super) fn ordered(a: f32, b: f32, v: f32) -> f32 {
-    if a.is_nan() || b.is_nan() { f32::NAN } else { v }
 }
 
 /// A magnitude with the sign of the product of two numbers. NaN has no sign.

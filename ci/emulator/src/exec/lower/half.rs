@@ -8,7 +8,6 @@
 
 use half::{bf16, f16};
 
-use super::float::ordered;
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::{Alu, Class};
@@ -231,4 +230,9 @@ pub(super) fn min32(a: f32, b: f32) -> f32 {
 /// The larger number; a NaN loses, minus zero is below zero.
 pub(super) fn max32(a: f32, b: f32) -> f32 {
     if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a }
+}
+
+/// NaN if one of two numbers is, else `v`.
+pub(super) fn ordered(a: f32, b: f32, v: f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::NAN } else { v }
 }
