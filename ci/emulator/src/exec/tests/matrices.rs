@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use half::{bf16, f16};
 
 use super::super::Fault;
-use super::{Loaded, arg, cuda, load};
+use super::{Loaded, arg, cuda, fails, load};
 
 /// Small numbers that no two lanes have in the same places; their sums are exact in every format.
 fn numbers(count: usize, seed: usize) -> Vec<i32> {
@@ -260,17 +260,11 @@ fn what_is_outside_or_not_aligned_is_a_fault_that_names_the_lane() {
          }",
     );
     let out = m.machine.alloc(128);
-    let fault = m.run("rows", 1, 32, &[arg(out)]).unwrap_err();
-    assert_eq!(fault.code, Fault::MISALIGNED_ADDRESS);
-    assert!(
-        fault.message.contains("shared read of 16 bytes") && fault.message.contains("(5,0,0)"),
-        "{}",
-        fault.message
-    );
+    let words = ["shared read of 16 bytes", "(5,0,0)"];
+    fails(m.run("rows", 1, 32, &[arg(out)]), Fault::MISALIGNED_ADDRESS, &words);
     let a = m.machine.alloc(16 * 16 * 2);
-    let fault = m.run("outside", 1, 32, &[arg(a), arg(out)]).unwrap_err();
-    assert_eq!(fault.code, Fault::ILLEGAL_ADDRESS);
-    assert!(fault.message.contains("global read of 2 bytes"), "{}", fault.message);
+    let outside = m.run("outside", 1, 32, &[arg(a), arg(out)]);
+    fails(outside, Fault::ILLEGAL_ADDRESS, &["global read of 2 bytes"]);
 }
 
 #[test]
@@ -283,7 +277,6 @@ fn a_product_of_warpgroups_has_no_factors_of_four_or_64_bits() {
                 wgmma.mma_async.sync.aligned.{form} {{%r1, %r2, %r3, %r4}}, %d1, %d1, 1;
                 wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; ret; }}"
         );
-        let fault = load(&text).run("k", 1, 128, &[arg(0u64)]).unwrap_err();
-        assert!(fault.code == Fault::NOT_SUPPORTED && fault.message.contains(form), "{fault}");
+        fails(load(&text).run("k", 1, 128, &[arg(0u64)]), Fault::NOT_SUPPORTED, &[form]);
     }
 }

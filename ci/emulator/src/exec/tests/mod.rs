@@ -114,6 +114,14 @@ pub(super) fn cuda(source: &str) -> Loaded {
     load(&crate::testing::compile_ptx(source, &[]))
 }
 
+/// Checks the code of a fault, and the words of its message.
+#[track_caller]
+pub(super) fn fails(result: Result<(), Fault>, code: u32, words: &[&str]) {
+    let fault = result.unwrap_err();
+    assert_eq!(fault.code, code, "{fault}");
+    assert!(words.iter().all(|word| fault.message.contains(word)), "{words:?} are not all in: {fault}");
+}
+
 /// One argument, as bytes.
 pub(super) fn arg<T: bytemuck::Pod>(value: T) -> Vec<u8> {
     bytemuck::bytes_of(&value).to_vec()
