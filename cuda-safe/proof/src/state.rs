@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use self::bounds::{Found, Point, opposite};
 use crate::form::{Form, Mix, NewTerms, Symbol, Terms, coefficient, floor, gcd, remainder, sum, times};
 use crate::kept::Kept;
 use crate::slice::{Op, Origin};
@@ -210,12 +211,14 @@ pub(crate) struct Symbols {
     bases: Vec<Base>,
     quotients: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
     /// Upper bounds of terms, by the number of the state and the depth of the search.
-    bounds: HashMap<(u64, u32, Terms), Option<i128>, BuildHasherDefault<Mix>>,
+    bounds: HashMap<(u64, u32, Terms), Found, BuildHasherDefault<Mix>>,
     /// The last number of a state.
     states: u64,
     /// How many bounds were computed.
     pub(crate) work: u64,
     tries: u32,
+    /// The point that was looked at last.
+    point: Point,
     /// How often facts were looked through for unused ones.
     sweeps: u32,
 }
@@ -377,6 +380,10 @@ impl Symbols {
             return true;
         }
         let (terms, bound) = reduced(form, bound);
+        // What the ranges say is no news. Where ways meet, it is found again.
+        if self.by_ranges(state, &terms).is_some_and(|most| most <= bound) {
+            return true;
+        }
         if kind == Kind::Guard {
             // What contradicts the other facts cannot hold.
             let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
@@ -447,11 +454,17 @@ impl Symbols {
                 Test::Unknown | Test::Is(_) => {}
             }
         }
-        state.facts.iter().filter(|it| !it.is_definition).for_each(|it| mark(&it.terms));
-        let is_unused = |(symbol, _): &(Symbol, i128)| {
-            !used[*symbol as usize] && matches!(self.known[*symbol as usize].made, Made::Floor(_))
-        };
-        Rc::make_mut(&mut state.facts).retain(|it| !it.is_definition || !it.terms.iter().any(is_unused));
+        let is_quotient = |symbol: Symbol| matches!(self.known[symbol as usize].made, Made::Floor(_));
+        let is_unused = |used: &[bool], symbol: Symbol| !used[symbol as usize] && is_quotient(symbol);
+        // What a test says of such quotients alone is of no use either.
+        let is_about_unused = |used: &[bool], it: &Fact| it.terms.iter().all(|it| is_unused(used, it.0));
+        Rc::make_mut(&mut state.facts).retain(|it| !is_about_unused(&used, it));
+        for fact in state.facts.iter().filter(|it| !it.is_definition) {
+            fact.terms.iter().for_each(|(symbol, _)| used[*symbol as usize] = true);
+        }
+        let is_definition_of_unused =
+            |it: &Fact| it.is_definition && it.terms.iter().any(|it| is_unused(&used, it.0));
+        Rc::make_mut(&mut state.facts).retain(|it| !is_definition_of_unused(it));
         self.changes(state);
     }
 
@@ -565,7 +578,12 @@ impl Symbols {
         }
         let key = (rest, by);
         if let Some(quotient) = self.quotients.get(&key).copied() {
-            return self.quotient(state, &whole, outer.as_ref(), quotient);
+            self.define(state, outer.as_ref(), quotient)?;
+            let quotient = Form::symbol(quotient);
+            return match self.range(state, &quotient, 2)? {
+                (low, high) if low == high => whole.add(low),
+                _ => whole.plus(&quotient, 1),
+            };
         }
         let (rest, by) = key;
         let (low, high) = self.range(state, &rest, 2)?;
@@ -583,7 +601,8 @@ impl Symbols {
         let facts = self.facts_of(symbol, &rest, by)?;
         self.quotients.insert((rest.clone(), by), symbol);
         self.known[symbol as usize].made = Made::Floor(Box::new(Quotient { form: rest, by, facts }));
-        self.quotient(state, &whole, outer.as_ref(), symbol)
+        self.define(state, outer.as_ref(), symbol)?;
+        whole.plus(&Form::symbol(symbol), 1)
     }
 
     /// Returns the facts that define a quotient: `0 <= form - by * quotient <= by - 1`.
@@ -599,15 +618,9 @@ impl Symbols {
         Some(facts.collect())
     }
 
-    /// Returns a form and the quotient that a symbol is, with what is known of it: of the form that it was
-    /// made of, and of the quotient that was divided again.
-    fn quotient(
-        &mut self,
-        state: &mut State,
-        whole: &Form,
-        outer: Option<&(Form, i128)>,
-        quotient: Symbol,
-    ) -> Option<Form> {
+    /// Adds what is known of a quotient: of the form that it was made of, and of the quotient that was divided
+    /// again.
+    fn define(&mut self, state: &mut State, outer: Option<&(Form, i128)>, quotient: Symbol) -> Option<()> {
         let own = match &self.known[quotient as usize].made {
             Made::Floor(own) => own.facts.clone(),
             _ => SmallVec::new(),
@@ -616,11 +629,7 @@ impl Symbols {
         if let Some((rest, by)) = outer {
             self.facts_of(quotient, rest, *by)?.into_iter().for_each(|fact| self.enter(state, fact));
         }
-        let quotient = Form::symbol(quotient);
-        match self.range(state, &quotient, 2)? {
-            (low, high) if low == high => whole.add(low),
-            _ => whole.plus(&quotient, 1),
-        }
+        Some(())
     }
 
     /// Returns the whole number that the lowest bits of a form are, read as signed or unsigned. If the form
@@ -670,7 +679,7 @@ impl Symbols {
         // One of the two may be right in both cases.
         let difference = a.plus(&b, -1)?;
         for (right, there) in [(&b, one), (&a, other)] {
-            if self.range(there, &difference, 2) == Some((0, 0)) && !self.is_unstable(&difference) {
+            if self.is_within(there, &difference, 2, (0, 0)) && !self.is_unstable(&difference) {
                 return right.plus(&base, 1);
             }
         }
@@ -740,16 +749,14 @@ impl Symbols {
 
     /// Returns the number that the terms of a fact have, if the ranges and the facts about them say one.
     fn number_of(&self, state: &State, fact: &Fact) -> Option<i128> {
-        let opposite: Terms = fact.terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
+        let terms: Terms = fact.terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
         let most = |terms: &Terms, signs: u64| {
             let is_same = |it: &&Fact| it.signs == signs && it.terms == *terms;
             let said = state.facts.iter().find(is_same).map(|it| it.bound);
             said.into_iter().chain(self.by_ranges(state, terms)).min()
         };
         let high = most(&fact.terms, fact.signs)?;
-        // Each symbol has two bits, one for each sign.
-        let signs = (fact.signs & NEGATIVE) << 1 | (fact.signs >> 1) & NEGATIVE;
-        (most(&opposite, signs)? == -high).then_some(high)
+        (most(&terms, opposite(fact.signs))? == -high).then_some(high)
     }
 
     /// Returns the product of two forms that are not constant.
