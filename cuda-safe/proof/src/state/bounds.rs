@@ -143,7 +143,7 @@ impl Symbols {
         self.tries -= 1;
         self.work += state.facts.len() as u64 / 8;
         let signs = signs(terms);
-        for fact in state.facts.iter().filter(|fact| fact.signs & signs != 0) {
+        for fact in state.facts.iter().rev().filter(|fact| fact.signs & signs != 0) {
             let Some((above, below)) = removing(terms, &fact.terms) else { continue };
             let Some(own) = times(above, fact.bound) else { continue };
             let rest = if depth == 1 {
