@@ -14,7 +14,9 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use self::bounds::{Found, Point, opposite};
-use crate::form::{Form, Mix, NewTerms, Symbol, Terms, coefficient, floor, gcd, remainder, sum, times};
+use crate::form::{
+    Form, Mix, NewTerms, Symbol, Terms, coefficient, divisor, floor, gcd, remainder, sum, times,
+};
 use crate::kept::Kept;
 use crate::slice::{Op, Origin};
 
@@ -56,6 +58,10 @@ enum Made {
     Floor(Box<Quotient>),
     /// 1 where the test holds and else 0.
     Truth(Rc<Test>),
+    /// The larger one of two numbers, or the smaller one.
+    Extreme(Box<Extreme>),
+    /// This multiple of it is negative, as a signed number of so many bits, where the test holds, and nowhere else.
+    Sign(i128, u8, Rc<Test>),
 }
 
 /// A form divided by a number, rounded down.
@@ -65,6 +71,13 @@ struct Quotient {
     by: i128,
     /// `0 <= form - by * quotient <= by - 1`.
     facts: SmallVec<[Fact; 2]>,
+}
+
+/// Of which two numbers a symbol is the larger one, or the smaller one.
+#[derive(Clone, Debug)]
+pub(crate) struct Extreme {
+    pub(crate) is_larger: bool,
+    pub(crate) of: [Form; 2],
 }
 
 /// A predicate.
@@ -281,6 +294,22 @@ impl Symbols {
     pub(crate) fn truth(&self, symbol: Symbol) -> Option<Rc<Test>> {
         match &self.known[symbol as usize].made {
             Made::Truth(test) => Some(Rc::clone(test)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn set_extreme(&mut self, symbol: Symbol, extreme: Extreme) {
+        self.known[symbol as usize].made = Made::Extreme(Box::new(extreme));
+    }
+
+    pub(crate) fn set_sign(&mut self, (symbol, factor): (Symbol, i128), bits: u8, test: Rc<Test>) {
+        self.known[symbol as usize].made = Made::Sign(factor, bits, test);
+    }
+
+    /// Returns the test of whether a multiple of a symbol is negative, if it was made with one.
+    pub(crate) fn sign(&self, (symbol, factor): (Symbol, i128), bits: u8) -> Option<Rc<Test>> {
+        match &self.known[symbol as usize].made {
+            Made::Sign(own, own_bits, test) if (*own, *own_bits) == (factor, bits) => Some(Rc::clone(test)),
             _ => None,
         }
     }
@@ -516,21 +545,37 @@ impl Symbols {
         true
     }
 
-    /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the
-    /// sum of the facts is. Returns whether the facts can hold.
+    /// Adds a bound of a form to the definitions of quotients with which most of its terms cancel. What is left
+    /// has a common divisor, and whole numbers make the bound of that sharper than the sum is. Returns whether
+    /// the facts can hold.
     fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         let facts = Rc::clone(&state.facts);
-        // All terms but the quotient's cancel.
         let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
         let opposite = signs(&opposite);
+        // Either all terms but the quotient's cancel, or all of the definition's.
         let is_about = |fact: &&Fact| {
-            fact.is_definition && fact.terms.len() == terms.len() + 1 && opposite & !fact.signs == 0
+            let is_within = fact.terms.len() < terms.len() && fact.signs & !opposite == 0;
+            let is_around = fact.terms.len() == terms.len() + 1 && opposite & !fact.signs == 0;
+            fact.is_definition && (is_within || is_around)
         };
-        facts.iter().filter(is_about).all(|fact| match sum(&fact.terms, 1, terms, 1, 1).as_deref() {
-            Some([(symbol, factor)]) => {
-                fact.bound.checked_add(bound).is_none_or(|most| self.limit(state, *symbol, *factor, most))
+        facts.iter().filter(is_about).all(|fact| {
+            let (Some(left), Some(most)) =
+                (sum(&fact.terms, 1, terms, 1, terms.len() - 1), fact.bound.checked_add(bound))
+            else {
+                return true;
+            };
+            let common = divisor(&left);
+            match left[..] {
+                [(symbol, factor)] => self.limit(state, symbol, factor, most),
+                [] => 0 <= most,
+                _ if remainder(most, common) != 0 => {
+                    let left =
+                        left.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
+                    self.enter(state, Fact::new(left, floor(most, common), false));
+                    true
+                }
+                _ => true,
             }
-            _ => true,
         })
     }
 
@@ -579,20 +624,25 @@ impl Symbols {
         let key = (rest, by);
         if let Some(quotient) = self.quotients.get(&key).copied() {
             self.define(state, outer.as_ref(), quotient)?;
-            let quotient = Form::symbol(quotient);
-            return match self.range(state, &quotient, 2)? {
-                (low, high) if low == high => whole.add(low),
-                _ => whole.plus(&quotient, 1),
-            };
+            let (low, high) = self.range(state, &Form::symbol(quotient), 2)?;
+            if low == high {
+                return whole.add(low);
+            }
+            self.confine(state, quotient, (low, high));
+            return whole.plus(&Form::symbol(quotient), 1);
         }
         let (rest, by) = key;
+        if let Some(quotient) = self.quotient_of_extreme(state, &rest, by) {
+            return whole.plus(&quotient, 1);
+        }
         let (low, high) = self.range(state, &rest, 2)?;
-        if floor(low, by) == floor(high, by) {
-            return whole.add(floor(low, by));
+        let here = (floor(low, by), floor(high, by));
+        if here.0 == here.1 {
+            return whole.add(here.0);
         }
         if self.is_unstable(&rest) {
             let (origin, at) = self.origin(&rest);
-            return whole.plus(&self.unstable(floor(low, by), floor(high, by), origin, at), 1);
+            return whole.plus(&self.unstable(here.0, here.1, origin, at), 1);
         }
         // A range that holds wherever the symbols of the form are known.
         let (low, high) = self.range(&State::default(), &rest, 0)?;
@@ -602,7 +652,35 @@ impl Symbols {
         self.quotients.insert((rest.clone(), by), symbol);
         self.known[symbol as usize].made = Made::Floor(Box::new(Quotient { form: rest, by, facts }));
         self.define(state, outer.as_ref(), symbol)?;
+        self.confine(state, symbol, here);
         whole.plus(&Form::symbol(symbol), 1)
+    }
+
+    /// Keeps the range of a quotient, which took two facts: a bound of a form with it needs them no more.
+    fn confine(&mut self, state: &mut State, quotient: Symbol, (low, high): (i128, i128)) {
+        self.limit(state, quotient, 1, high);
+        self.limit(state, quotient, -1, -low);
+    }
+
+    /// Returns the quotient of a form with the larger one of two numbers in it, or the smaller one, if it is known
+    /// which of the two quotients that is: the quotient of the larger number is the larger quotient.
+    fn quotient_of_extreme(&mut self, state: &mut State, form: &Form, by: i128) -> Option<Form> {
+        let (symbol, factor, extreme) =
+            form.terms.iter().find_map(|(symbol, factor)| match &self.known[*symbol as usize].made {
+                Made::Extreme(it) if factor.abs() == 1 => Some((*symbol, *factor, Extreme::clone(it))),
+                _ => None,
+            })?;
+        let [a, b] = extreme.of.map(|it| form.replace(symbol, &it));
+        let (a, b) = (self.floor(state, &a?, by)?, self.floor(state, &b?, by)?);
+        let (low, high) = self.range(state, &a.plus(&b, -1)?, 2)?;
+        // Of numbers that are subtracted, the larger one makes the smaller difference.
+        match extreme.is_larger == (factor > 0) {
+            true if low >= 0 => Some(a),
+            true if high <= 0 => Some(b),
+            false if low >= 0 => Some(b),
+            false if high <= 0 => Some(a),
+            _ => None,
+        }
     }
 
     /// Returns the facts that define a quotient: `0 <= form - by * quotient <= by - 1`.
@@ -729,22 +807,31 @@ impl Symbols {
         if self.is_unstable(a) {
             return None;
         }
-        self.work += 1 + one.facts.len() as u64 / 8;
-        for fact in one.facts.iter() {
-            let (Some(here), Some(there)) = (self.number_of(one, fact), self.number_of(other, fact)) else {
-                continue;
-            };
+        self.work += 1 + (one.facts.len() + one.limits.len()) as u64 / 8;
+        let of = |terms: Terms, here: i128, there: i128| {
             let step = there.saturating_sub(here);
-            if step == 0 || remainder(difference, step.abs()) != 0 {
-                continue;
-            }
-            let terms = Form { constant: 0, terms: Terms::clone(&fact.terms) };
-            // Where the ways meet, the terms are known to lie between the two numbers.
-            if self.is_within(state, &terms, 1, (here.min(there), here.max(there))) {
-                return terms.add(-here)?.times(difference / step)?.plus(a, 1);
+            let divides = step != 0 && remainder(difference, step.abs()) == 0;
+            divides.then(|| (Form { constant: 0, terms }, here, there, difference / step))
+        };
+        let mut found = SmallVec::<[_; 4]>::new();
+        for fact in one.facts.iter() {
+            if let (Some(here), Some(there)) = (self.number_of(one, fact), self.number_of(other, fact)) {
+                found.extend(of(Terms::clone(&fact.terms), here, there));
             }
         }
-        None
+        for (symbol, here, high) in &one.limits {
+            if here == high
+                && let (there, high) = self.limits(other, *symbol)
+                && there == high
+            {
+                found.extend(of(Terms::from(&[(*symbol, 1)][..]), *here, there));
+            }
+        }
+        // Where the ways meet, the terms are known to lie between the two numbers.
+        let (terms, here, .., times) = found.into_iter().find(|(terms, here, there, _)| {
+            self.is_within(state, terms, 1, (*here.min(there), *here.max(there)))
+        })?;
+        terms.add(-here)?.times(times)?.plus(a, 1)
     }
 
     /// Returns the number that the terms of a fact have, if the ranges and the facts about them say one.
