@@ -5,9 +5,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 
 use cuda_sys as sys;
-use cuda_sys::{
-    cudaEvent_t, cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaMemPool_t, cudaStream_t, dim3,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup, ask, error_name, need};

@@ -4,7 +4,8 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::volume::{DEPTH, HEIGHT, N, PITCH, WAYS, WIDTH, array, copy, whole};
+use super::linear::WAYS;
+use super::volume::{DEPTH, HEIGHT, N, PITCH, WIDTH, array, copy, into_array, out_of_array, whole};
 use crate::case::{Cases, Change};
 use crate::log::{Log, Outcome, ask};
 use crate::memory::{Block, Kind, pattern};
@@ -85,13 +86,9 @@ fn volumes(cases: &mut Cases, blocking: bool) {
         cases.add(format!("{api}/array to device, corner {what}"), move |log| {
             let array = array(log, WIDTH, HEIGHT, DEPTH)?;
             let d = Block::new(log, Kind::Device, 2 * N)?;
-            let mut parameters = cudaMemcpy3DParms {
-                srcArray: array,
-                dstPtr: make_cudaPitchedPtr(d.ptr(), PITCH, WIDTH, HEIGHT),
-                extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
-                kind: cudaMemcpyDeviceToDevice,
-                ..Default::default()
-            };
+            let rows = make_cudaPitchedPtr(d.ptr(), PITCH, WIDTH, HEIGHT);
+            let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
+            let mut parameters = out_of_array(rows, array, extent, cudaMemcpyDeviceToDevice);
             change(&mut parameters);
             copy(log, blocking, &parameters);
             ask!(log, cudaDeviceSynchronize());
@@ -108,13 +105,8 @@ fn row(log: &mut Log, blocking: bool) -> Outcome {
     let (s, d) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Pinned, 1024)?);
     let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), 1024, 1024, 1);
     let extent = make_cudaExtent(1024, 1, 1);
-    let (to, from) = (cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
-    let there =
-        cudaMemcpy3DParms { srcPtr: rows(s), dstArray: array, extent, kind: to, ..Default::default() };
-    copy(log, blocking, &there);
-    let back =
-        cudaMemcpy3DParms { srcArray: array, dstPtr: rows(d), extent, kind: from, ..Default::default() };
-    copy(log, blocking, &back);
+    copy(log, blocking, &into_array(array, rows(s), extent, cudaMemcpyHostToDevice));
+    copy(log, blocking, &out_of_array(rows(d), array, extent, cudaMemcpyDeviceToHost));
     ask!(log, cudaDeviceSynchronize());
     d.compare(log, "all bytes", &source)
 }

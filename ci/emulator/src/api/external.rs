@@ -60,13 +60,18 @@ fn work<P: FenceValue>(
 }
 
 /// The signals of a node.
-pub(super) fn signals(machine: &Machine, it: &cudaExternalSemaphoreSignalNodeParams) -> Answer<NodeOp> {
+pub(super) fn signals(
+    machine: &Machine,
+    it: Option<&cudaExternalSemaphoreSignalNodeParams>,
+) -> Answer<NodeOp> {
+    let it = it.ok_or(cudaErrorInvalidValue)?;
     let work = work(machine, None, true, it.extSemArray, it.paramsArray, it.numExtSems)?;
     Ok(NodeOp::Semaphores(Box::new(work)))
 }
 
 /// The waits of a node.
-pub(super) fn waits(machine: &Machine, it: &cudaExternalSemaphoreWaitNodeParams) -> Answer<NodeOp> {
+pub(super) fn waits(machine: &Machine, it: Option<&cudaExternalSemaphoreWaitNodeParams>) -> Answer<NodeOp> {
+    let it = it.ok_or(cudaErrorInvalidValue)?;
     let work = work(machine, None, false, it.extSemArray, it.paramsArray, it.numExtSems)?;
     Ok(NodeOp::Semaphores(Box::new(work)))
 }

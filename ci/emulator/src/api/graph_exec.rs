@@ -22,12 +22,6 @@ const KNOWN: c_uint = cudaGraphInstantiateFlagAutoFreeOnLaunch.0
     | cudaGraphInstantiateFlagDeviceLaunch.0
     | cudaGraphInstantiateFlagUseNodePriority.0;
 
-/// Checks the flags of a call without parameters: there is no stream for an upload.
-fn flags_alone(flags: c_ulonglong) -> Answer {
-    let uploads = flags & c_ulonglong::from(cudaGraphInstantiateFlagUpload.0) != 0;
-    if uploads { Err(cudaErrorInvalidValue) } else { Ok(()) }
-}
-
 /// Whether there are such flags.
 fn known(flags: c_ulonglong) -> bool {
     flags & !c_ulonglong::from(KNOWN) == 0
@@ -73,6 +67,17 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
     Ok(core::ptr::without_provenance_mut::<CUgraphExec_st>(m.graphs.keep(exec)))
 }
 
+/// Makes a graph executable by a call without parameters: there is no stream for an upload.
+fn alone(call: &Call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) -> Answer {
+    let (mut machine, _) = call.context()?;
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    if flags & c_ulonglong::from(cudaGraphInstantiateFlagUpload.0) != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    out.write(instantiate(&mut machine, graph, flags)?);
+    Ok(())
+}
+
 /// Has the step that was made from a node do something else of the same kind.
 fn set(
     call: &Call,
@@ -95,20 +100,12 @@ fn set(
 api! {
     /// Makes a graph executable.
     waits fn cudaGraphInstantiate(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
-        let (mut machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
-        flags_alone(flags)?;
-        out.write(instantiate(&mut machine, graph, flags)?);
-        Ok(())
+        alone(call, out, graph, flags)
     }
 
     /// The same.
     waits fn cudaGraphInstantiateWithFlags(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
-        let (mut machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
-        flags_alone(flags)?;
-        out.write(instantiate(&mut machine, graph, flags)?);
-        Ok(())
+        alone(call, out, graph, flags)
     }
 
     /// Does the same, and reports the cause of a failure.
@@ -278,7 +275,6 @@ api! {
     allowed fn cudaGraphExecExternalSemaphoresSignalNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         set(call, exec, node, |machine, _| external::signals(machine, it))
     }
 
@@ -286,7 +282,6 @@ api! {
     allowed fn cudaGraphExecExternalSemaphoresWaitNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         set(call, exec, node, |machine, _| external::waits(machine, it))
     }
 

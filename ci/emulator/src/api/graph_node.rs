@@ -158,11 +158,13 @@ pub(super) fn general(
         }
         it if it == cudaGraphNodeTypeExtSemaphoreSignal => {
             // SAFETY: the type says which member of the union the program has set.
-            external::signals(machine, unsafe { &*member.cast() })
+            external::signals(machine, unsafe {
+                member.cast::<cudaExternalSemaphoreSignalNodeParams>().as_ref()
+            })
         }
         it if it == cudaGraphNodeTypeExtSemaphoreWait => {
             // SAFETY: the type says which member of the union the program has set.
-            external::waits(machine, unsafe { &*member.cast() })
+            external::waits(machine, unsafe { member.cast::<cudaExternalSemaphoreWaitNodeParams>().as_ref() })
         }
         _ => Err(cudaErrorInvalidValue),
     }
@@ -428,7 +430,6 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         add(call, out, NodePlace { graph, before, count }, |machine, _| external::signals(machine, it))
     }
 
@@ -436,7 +437,6 @@ api! {
     allowed fn cudaGraphExternalSemaphoresSignalNodeSetParams(
         call, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         set(call, node, |machine, _| external::signals(machine, it))
     }
 
@@ -445,7 +445,6 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         add(call, out, NodePlace { graph, before, count }, |machine, _| external::waits(machine, it))
     }
 
@@ -453,7 +452,6 @@ api! {
     allowed fn cudaGraphExternalSemaphoresWaitNodeSetParams(
         call, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         set(call, node, |machine, _| external::waits(machine, it))
     }
 
