@@ -7,7 +7,7 @@ use cuda_sys as sys;
 use cuda_sys::{cudaGraph_t, cudaGraphNode_t, cudaMemcpy3DParms, cudaMemcpyKind};
 
 use super::graph::{empty, graph, ready};
-use crate::case::Cases;
+use crate::case::{Cases, Change};
 use crate::log::{Log, Outcome, Setup, ask, error_name, need};
 use crate::memory::{Block, Kind, stream};
 
@@ -111,7 +111,7 @@ fn rows(to: Block, from: Block) -> cudaMemcpy3DParms {
 }
 
 /// What a description of a copy is spoiled by, if it is.
-const DESCRIPTIONS: [(&str, fn(&mut cudaMemcpy3DParms)); 16] = [
+const DESCRIPTIONS: [(&str, Change<cudaMemcpy3DParms>); 16] = [
     ("right", |_| ()),
     ("one row", |it| it.extent.height = 1),
     ("two layers", |it| (it.extent.height, it.extent.depth) = (2, 2)),

@@ -158,11 +158,12 @@ api! {
     }
 
     /// Frees an array, after all work of its device.
-    waits fn cudaFreeArray(call, array: cudaArray_t) {
-        let (mut machine, _) = call.context()?;
+    allowed fn cudaFreeArray(call, array: cudaArray_t) {
+        // Nothing is looked at for nothing.
         if array.is_null() {
             return Ok(());
         }
+        let (mut machine, _) = call.waiting()?;
         // An H200 takes a level, whose memory lives on with the others.
         if machine.allocations.is_level(handle(array)) {
             return Ok(());
@@ -173,11 +174,11 @@ api! {
     }
 
     /// Frees a mipmapped array and its levels, after all work of its device.
-    waits fn cudaFreeMipmappedArray(call, mipmap: cudaMipmappedArray_t) {
-        let (mut machine, _) = call.context()?;
+    allowed fn cudaFreeMipmappedArray(call, mipmap: cudaMipmappedArray_t) {
         if mipmap.is_null() {
             return Ok(());
         }
+        let (mut machine, _) = call.waiting()?;
         let device = machine.allocations.mipmap_device(handle(mipmap))?;
         before_free(&mut machine, device)?;
         machine.allocations.remove_array(handle(mipmap), call.name)

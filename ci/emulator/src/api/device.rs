@@ -255,7 +255,7 @@ api! {
     }
 
     /// Sets that, which means nothing here.
-    allowed fn cudaDeviceSetCacheConfig(call, config: cudaFuncCache) {
+    waits fn cudaDeviceSetCacheConfig(call, config: cudaFuncCache) {
         let (mut machine, device) = call.context()?;
         if config.0 > cudaFuncCachePreferEqual.0 {
             return Err(cudaErrorInvalidValue);

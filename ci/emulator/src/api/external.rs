@@ -104,11 +104,11 @@ fn unknown(call: &Call, what: &str) -> cudaError_t {
 
 api! {
     /// Takes over a file as memory.
-    waits fn cudaImportExternalMemory(
+    allowed fn cudaImportExternalMemory(
         call, out: Out<'_, cudaExternalMemory_t>, description: Option<&cudaExternalMemoryHandleDesc>,
     ) {
-        let (mut machine, device) = call.context()?;
         let (out, it) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
+        let (mut machine, device) = call.waiting()?;
         if it.type_ != cudaExternalMemoryHandleTypeOpaqueFd {
             let kinds = cudaExternalMemoryHandleTypeOpaqueWin32.0..=cudaExternalMemoryHandleTypeNvSciBuf.0;
             // SAFETY: any bytes are pointers, and all other kinds have one or two.
@@ -133,12 +133,12 @@ api! {
     }
 
     /// Maps a part of such memory.
-    waits fn cudaExternalMemoryGetMappedBuffer(
+    allowed fn cudaExternalMemoryGetMappedBuffer(
         call, out: Out<'_, *mut c_void>, memory: cudaExternalMemory_t,
         description: Option<&cudaExternalMemoryBufferDesc>,
     ) {
-        let (mut machine, _) = call.context()?;
         let (out, part) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
+        let (mut machine, _) = call.waiting()?;
         let m = &mut *machine;
         let it = m.externals.memories.get(&memory.addr()).ok_or(cudaErrorInvalidValue)?;
         let end = part.offset.checked_add(part.size).ok_or(cudaErrorInvalidValue)?;
@@ -151,12 +151,12 @@ api! {
     }
 
     /// Maps a part of such memory as an array, which cannot be done here.
-    waits fn cudaExternalMemoryGetMappedMipmappedArray(
+    allowed fn cudaExternalMemoryGetMappedMipmappedArray(
         call, out: Out<'_, cudaMipmappedArray_t>, memory: cudaExternalMemory_t,
         description: Option<&cudaExternalMemoryMipmappedArrayDesc>,
     ) {
-        let (machine, _) = call.context()?;
         let it = out.and(description).ok_or(cudaErrorInvalidValue)?;
+        let (machine, _) = call.waiting()?;
         if it.formatDesc.x == 0 {
             return Err(cudaErrorInvalidChannelDescriptor);
         }
@@ -166,17 +166,17 @@ api! {
 
     /// Gives such memory up. Buffers stay mapped.
     waits fn cudaDestroyExternalMemory(call, memory: cudaExternalMemory_t) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let gone = machine.externals.memories.remove(&memory.addr());
         gone.map(drop).ok_or(cudaErrorInvalidValue)
     }
 
     /// Takes over a file as a semaphore.
-    waits fn cudaImportExternalSemaphore(
+    allowed fn cudaImportExternalSemaphore(
         call, out: Out<'_, cudaExternalSemaphore_t>, description: Option<&cudaExternalSemaphoreHandleDesc>,
     ) {
-        let (mut machine, _) = call.context()?;
         let (out, it) = (out.ok_or(cudaErrorInvalidValue)?, description.ok_or(cudaErrorInvalidValue)?);
+        let (mut machine, _) = call.waiting()?;
         let timeline = it.type_ == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
         if !timeline && it.type_ != cudaExternalSemaphoreHandleTypeOpaqueFd {
             let kinds = cudaExternalSemaphoreHandleTypeOpaqueWin32.0
@@ -204,7 +204,7 @@ api! {
 
     /// Gives a semaphore up.
     waits fn cudaDestroyExternalSemaphore(call, semaphore: cudaExternalSemaphore_t) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let gone = machine.externals.semaphores.remove(&semaphore.addr());
         gone.map(drop).ok_or(cudaErrorInvalidValue)
     }

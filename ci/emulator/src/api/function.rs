@@ -133,7 +133,7 @@ api! {
     /// The mangled name of a kernel.
     allowed fn cudaFuncGetName(call, out: Out<'_, *const c_char>, function: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        call.check()?;
+        drop(call.any_context()?);
         if function.is_null() {
             return Err(cudaErrorInvalidDeviceFunction);
         }

@@ -8,7 +8,7 @@ use super::graph_node::general;
 use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
 use super::transfer::memory_type;
-use super::{Call, Out, api, external, put};
+use super::{Call, Out, alive, api, external, put};
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
 use crate::graph::{Exec, Graph, Mismatch, NodeOp, kind, launch, number, release};
@@ -85,9 +85,12 @@ fn set(
     node: cudaGraphNode_t,
     op: impl FnOnce(&mut Guard, usize) -> Answer<NodeOp>,
 ) -> Answer {
-    let (mut machine, _) = call.context()?;
+    let (mut machine, _) = call.any_context()?;
     let device = machine.graphs.node(node.addr())?.device;
     let op = op(&mut machine, device)?;
+    if op.needs_context() {
+        alive(&machine, device)?;
+    }
     let machine = &mut *machine;
     let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
     if kind(&step.op) != kind(&op) || !step.op.may_become(&op, &machine.allocations) {
@@ -160,7 +163,7 @@ api! {
     }
 
     /// Ends an executable graph; its launches go on.
-    allowed fn cudaGraphExecDestroy(call, exec: cudaGraphExec_t) {
+    waits fn cudaGraphExecDestroy(call, exec: cudaGraphExec_t) {
         let (mut machine, device) = call.any_context()?;
         let (last, users) = machine.graphs.end(exec.addr())?.into_rest();
         release(&mut machine, users, device, last)
@@ -170,7 +173,7 @@ api! {
     allowed fn cudaGraphExecUpdate(
         call, exec: cudaGraphExec_t, graph: cudaGraph_t, out: Option<&mut cudaGraphExecUpdateResultInfo>,
     ) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let m = &mut *machine;
         let mut changed = m.graphs.end(exec.addr())?;
         let done = changed.update(&m.graphs, &m.allocations, graph.addr());
@@ -289,7 +292,7 @@ api! {
     allowed fn cudaGraphExecChildGraphNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, inner: cudaGraph_t,
     ) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let m = &mut *machine;
         let mut changed = m.graphs.end(exec.addr())?;
         let done = changed.update_child(&m.graphs, &m.allocations, node.addr(), inner.addr());
@@ -299,7 +302,7 @@ api! {
 
     /// Has launches skip a kernel, copy or memset, or no longer.
     allowed fn cudaGraphNodeSetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, enabled: c_uint) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let exec = machine.graphs.exec_mut(exec.addr())?;
         let launched = exec.is_launched();
         let step = exec.step_mut(node.addr())?;
@@ -321,7 +324,7 @@ api! {
 
     /// Whether launches skip a node.
     allowed fn cudaGraphNodeGetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, _) = call.any_context()?;
         let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
         if !matches!(step.op, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_)) {
             return Err(cudaErrorInvalidValue);

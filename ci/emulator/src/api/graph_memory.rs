@@ -47,7 +47,7 @@ api! {
     }
 
     /// Releases memory that is reserved and not used.
-    waits fn cudaDeviceGraphMemTrim(call, device: c_int) {
+    allowed fn cudaDeviceGraphMemTrim(call, device: c_int) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
         machine.graphs.memory.of(device).trim();

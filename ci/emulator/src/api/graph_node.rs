@@ -8,7 +8,7 @@ use super::graph::node;
 use super::graph::{graph, handles};
 use super::graph_params as params;
 use super::symbol::{VariableRange, VariableSide};
-use super::{Call, Out, address, api, conditional, external, follows, ordinal, pointer, put, wide};
+use super::{Call, Out, address, alive, api, conditional, external, follows, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::graph::{NodeOp, kind};
 use crate::machine::Guard;
@@ -37,6 +37,9 @@ fn add(
     // SAFETY: the program promises that there are so many.
     let before = unsafe { handles(place.before, place.count) }?;
     let op = op(&mut machine, device)?;
+    if op.needs_context() {
+        alive(&machine, device)?;
+    }
     let made = machine.graphs.add(place.graph.addr(), op, &before, device, call.name)?;
     out.write(node(made));
     Ok(())
@@ -47,6 +50,9 @@ fn set(call: &Call, node: cudaGraphNode_t, op: impl FnOnce(&mut Guard, usize) ->
     let (mut machine, _) = call.any_context()?;
     let device = machine.graphs.node(node.addr())?.device;
     let op = op(&mut machine, device)?;
+    if op.needs_context() {
+        alive(&machine, device)?;
+    }
     let it = machine.graphs.node_mut(node.addr())?;
     if kind(&it.op) != kind(&op) || matches!(op, NodeOp::Conditional(_)) {
         return Err(cudaErrorInvalidValue);
@@ -288,7 +294,7 @@ api! {
     allowed fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
         let (machine, _) = call.any_context()?;
         let NodeOp::Copy(it) = &machine.graphs.node(node.addr())?.op else { return Err(cudaErrorInvalidValue) };
-        put(out, params::copy_params(it, &machine.allocations))
+        put(out, params::copy_params(it))
     }
 
     /// Changes the copy of a copy node.

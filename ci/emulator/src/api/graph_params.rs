@@ -11,7 +11,6 @@ use super::{Call, address, pointer, wide};
 use crate::error::Answer;
 use crate::graph::{AttributeValue, KernelNode, NodeOp};
 use crate::machine::Guard;
-use crate::memory::Allocations;
 use crate::shape::LaunchShape;
 use crate::stream::{End, Fill, HostCall, Memory, Volume};
 use crate::sys::*;
@@ -115,20 +114,8 @@ fn copy(call: &Call, machine: &Guard, request: &Request) -> Answer<NodeOp> {
 
 pub(super) fn shaped(call: &Call, machine: &Guard, given: *const cudaMemcpy3DParms) -> Answer<NodeOp> {
     // SAFETY: the program passes such a structure, or null.
-    let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
-    let fits = |array: cudaArray_t, side: cudaPitchedPtr, at: cudaPos| {
-        let within =
-            |at: usize, length: usize, end: usize| at.checked_add(length).is_some_and(|it| it <= end);
-        let (width, height) = (given.extent.width, given.extent.height);
-        !array.is_null() || within(at.x, width, side.pitch) && within(at.y, height, side.ysize)
-    };
-    // A call does not look at the rows of a single layer, and has another code for its pitch.
-    let fit =
-        fits(given.srcArray, given.srcPtr, given.srcPos) && fits(given.dstArray, given.dstPtr, given.dstPos);
-    if given.extent.depth == 1 && !fit {
-        return Err(cudaErrorInvalidValue);
-    }
-    copy(call, machine, &solid(call, machine, Some(given))?)
+    let given = unsafe { given.as_ref() };
+    copy(call, machine, &solid(call, machine, given)?)
 }
 
 pub(super) fn linear(
@@ -156,43 +143,34 @@ pub(super) fn symbol(
     copy(call, machine, &request)
 }
 
-fn side(end: &End, volume: Volume) -> cudaPitchedPtr {
+/// A side as it was given, but for a position, which is in the address here.
+fn side(end: &End) -> cudaPitchedPtr {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
     let memory = match &end.memory {
         Memory::Known(address) => pointer(*address),
         Memory::Pageable(address) => core::ptr::with_exposed_provenance_mut(*address),
         Memory::Staged(..) => core::ptr::null_mut(),
     };
-    let pitch = if end.pitch == 0 { volume.width } else { end.pitch };
-    let rows = end.slice.checked_div(end.pitch).filter(|rows| *rows > 0).unwrap_or(volume.height);
-    cudaPitchedPtr { ptr: memory, pitch: size(pitch), xsize: 0, ysize: size(rows) }
+    let rows = end.slice.checked_div(end.pitch).unwrap_or(0);
+    cudaPitchedPtr { ptr: memory, pitch: size(end.pitch), xsize: 0, ysize: size(rows) }
 }
 
-pub(super) fn copy_params(it: &crate::stream::Copy, allocations: &Allocations) -> cudaMemcpy3DParms {
-    let on_device = |end: &End| match end.memory {
-        Memory::Known(at) => allocations.at(at).is_some_and(|it| !it.kind.on_host()),
-        _ => false,
-    };
+pub(super) fn copy_params(it: &crate::stream::Copy) -> cudaMemcpy3DParms {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
     let (volume, zero) = (it.volume, cudaPos { x: 0, y: 0, z: 0 });
     cudaMemcpy3DParms {
         srcArray: core::ptr::null_mut(),
         srcPos: zero,
-        srcPtr: side(&it.from, volume),
+        srcPtr: side(&it.from),
         dstArray: core::ptr::null_mut(),
         dstPos: zero,
-        dstPtr: side(&it.to, volume),
+        dstPtr: side(&it.to),
         extent: cudaExtent {
             width: size(volume.width),
             height: size(volume.height),
             depth: size(volume.depth),
         },
-        kind: match (on_device(&it.from), on_device(&it.to)) {
-            (true, true) => cudaMemcpyDeviceToDevice,
-            (true, false) => cudaMemcpyDeviceToHost,
-            (false, true) => cudaMemcpyHostToDevice,
-            (false, false) => cudaMemcpyHostToHost,
-        },
+        kind: it.kind,
     }
 }
 

@@ -9,14 +9,15 @@ use crate::sys::*;
 
 /// Looks at a list of resources.
 fn list(call: &Call, count: c_int, list: *mut cudaGraphicsResource_t, stream: cudaStream_t) -> Answer {
-    call.stream(stream).map(drop)?;
-    Err(if count == 0 || list.is_null() { cudaErrorInvalidValue } else { cudaErrorInvalidResourceHandle })
+    if count == 0 || list.is_null() {
+        return Err(cudaErrorInvalidValue);
+    }
+    call.stream(stream).and(Err(cudaErrorInvalidResourceHandle))
 }
 
 /// Looks at one resource.
 fn one(call: &Call) -> Answer {
-    call.check()?;
-    Err(cudaErrorInvalidResourceHandle)
+    call.any_context().and(Err(cudaErrorInvalidResourceHandle))
 }
 
 api! {
@@ -62,7 +63,7 @@ api! {
 
     /// What another interface has to know to wait for a device.
     allowed fn cudaDeviceGetNvSciSyncAttributes(call, list: *mut c_void, _device: c_int, _flags: c_int) {
-        call.check()?;
+        drop(call.any_context()?);
         Err(if list.is_null() { cudaErrorInvalidResourceHandle } else { cudaErrorNotSupported })
     }
 

@@ -258,7 +258,7 @@ api! {
 
     /// The handle of a kernel, for programs.
     allowed fn cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
-        call.check()?;
+        drop(call.any_context()?);
         registry().own_kernel(function.addr()).map_err(|_| cudaErrorInvalidDeviceFunction)?;
         put(out, function.cast_mut().cast())
     }

@@ -124,8 +124,11 @@ api! {
         call, stream: cudaStream_t, memory: *mut c_void, length: usize, flags: c_uint,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
+        machine.allocatable(key)?;
         let start = address(memory);
-        let whole = machine.allocations.starting_at(start, &[Kind::Managed]).ok_or(cudaErrorInvalidValue)?.size;
+        let own = machine.allocations.starting_at(start, &[Kind::Managed]);
+        let own = own.filter(|it| machine.allocations.pools.of(it.start).is_none());
+        let whole = own.ok_or(cudaErrorInvalidValue)?.size;
         let known = [cudaMemAttachGlobal, cudaMemAttachHost, cudaMemAttachSingle].contains(&flags);
         if !known || (length != 0 && wide(length) != whole) {
             return Err(cudaErrorInvalidValue);
@@ -153,11 +156,15 @@ api! {
     }
 
     /// Advises how managed memory will be used.
-    allowed fn cudaMemAdvise(
+    waits fn cudaMemAdvise(
         call, memory: *const c_void, size: usize, advice: cudaMemoryAdvise, location: cudaMemLocation,
     ) {
         let (mut machine, _) = call.context()?;
         let (start, size) = managed(&machine, memory, size)?;
+        // Pools manage their memory themselves.
+        if machine.allocations.at(start).is_some_and(|it| machine.allocations.pools.of(it.start).is_some()) {
+            return Err(cudaErrorNotSupported);
+        }
         // Here a device that there is not is a wrong value, unlike for a prefetch.
         let place = |machine: &Guard| match place(machine, &location) {
             Err(it) if it == cudaErrorInvalidDevice => Err(cudaErrorInvalidValue),

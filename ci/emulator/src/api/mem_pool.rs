@@ -114,7 +114,7 @@ api! {
     }
 
     /// Chooses it.
-    allowed fn cudaDeviceSetMemPool(call, device: c_int, pool: cudaMemPool_t) {
+    waits fn cudaDeviceSetMemPool(call, device: c_int, pool: cudaMemPool_t) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device).map_err(|_| cudaErrorInvalidValue)?;
         let key = machine.allocations.pools.named(pool)?;
@@ -142,7 +142,7 @@ api! {
     }
 
     /// Chooses it.
-    allowed fn cudaMemSetMemPool(
+    waits fn cudaMemSetMemPool(
         call, location: *mut cudaMemLocation, allocation: cudaMemAllocationType, pool: cudaMemPool_t,
     ) {
         let mut machine = call.machine()?;
@@ -152,7 +152,7 @@ api! {
     }
 
     /// Makes a pool.
-    allowed fn cudaMemPoolCreate(call, out: Out<'_, cudaMemPool_t>, wanted: *const cudaMemPoolProps) {
+    waits fn cudaMemPoolCreate(call, out: Out<'_, cudaMemPool_t>, wanted: *const cudaMemPoolProps) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let wanted = read(wanted)?;
@@ -185,7 +185,7 @@ api! {
     }
 
     /// Sets an attribute of a pool.
-    allowed fn cudaMemPoolSetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
+    waits fn cudaMemPoolSetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
         let mut machine = call.machine()?;
         let pool = named(&mut machine, pool)?;
         if let Some(rule) = rule(attr) {
@@ -212,7 +212,7 @@ api! {
     }
 
     /// An attribute of a pool.
-    allowed fn cudaMemPoolGetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
+    waits fn cudaMemPoolGetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
         let mut machine = call.machine()?;
         let pool = named(&mut machine, pool)?;
         if value.is_null() {
@@ -240,7 +240,7 @@ api! {
     }
 
     /// Lets devices reach a pool's memory, or no longer.
-    allowed fn cudaMemPoolSetAccess(call, pool: cudaMemPool_t, list: *const cudaMemAccessDesc, count: usize) {
+    waits fn cudaMemPoolSetAccess(call, pool: cudaMemPool_t, list: *const cudaMemAccessDesc, count: usize) {
         let mut machine = call.machine()?;
         let key = machine.allocations.pools.named(pool)?;
         if count > machine.devices.len() {
@@ -282,7 +282,7 @@ api! {
     }
 
     /// The access of a device to a pool's memory.
-    allowed fn cudaMemPoolGetAccess(
+    waits fn cudaMemPoolGetAccess(
         call, out: Out<'_, cudaMemAccessFlags>, pool: cudaMemPool_t, location: *mut cudaMemLocation,
     ) {
         let mut machine = call.machine()?;

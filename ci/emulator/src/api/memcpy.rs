@@ -112,17 +112,17 @@ pub(super) fn solid_part(array: &Array, at: (u64, u64, u64), volume: Volume) -> 
 fn corner(memory: cudaPitchedPtr, at: cudaPos, volume: Volume, width: u64) -> Answer<Side> {
     let end = |at: usize, length: u64| wide(at).checked_add(length).ok_or(cudaErrorInvalidValue);
     let layered = end(at.z, volume.depth)? > 1;
-    if wide(memory.pitch) < width || layered && wide(memory.ysize) < volume.height {
+    let (several, pitch, rows) = (layered || volume.height > 1, wide(memory.pitch), wide(memory.ysize));
+    if several && pitch < width || layered && rows < volume.height {
         return Err(cudaErrorInvalidPitchValue);
     }
-    if end(at.x, volume.width)? > wide(memory.pitch) {
+    // Of a single row the pitch may be left open, and of a single layer its rows.
+    let beyond = |end: u64, size: u64, open: bool| end > size && !(open && size == 0);
+    if beyond(end(at.x, volume.width)?, pitch, !several) || beyond(end(at.y, volume.height)?, rows, !layered)
+    {
         return Err(cudaErrorInvalidValue);
     }
-    if layered && end(at.y, volume.height)? > wide(memory.ysize) {
-        return Err(cudaErrorInvalidValue);
-    }
-    let pitch = wide(memory.pitch);
-    let slice = pitch.checked_mul(wide(memory.ysize)).ok_or(cudaErrorInvalidValue)?;
+    let slice = pitch.checked_mul(rows).ok_or(cudaErrorInvalidValue)?;
     let offset = wide(at.z).checked_mul(slice).and_then(|layers| {
         let rows = wide(at.y).checked_mul(pitch)?;
         address(memory.ptr).checked_add(layers)?.checked_add(rows)?.checked_add(wide(at.x))

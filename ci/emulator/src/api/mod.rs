@@ -89,6 +89,11 @@ pub(crate) struct Call {
     pub(crate) per_thread: bool,
 }
 
+/// Fails if the context of a device has.
+pub(crate) fn alive(machine: &Machine, device: usize) -> Answer {
+    machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
+}
+
 /// Notes that the calling thread uses the context of a device, which is made if there is none.
 fn used(mut machine: Guard, device: usize) -> (Guard, usize) {
     thread::use_device();
@@ -131,6 +136,14 @@ impl Call {
     pub(crate) fn any_context(&self) -> Answer<(Guard, usize)> {
         let (machine, device, _) = self.current()?;
         Ok(used(machine, device))
+    }
+
+    /// Does what [`Call::context`] does for a call that captures in progress may forbid once its arguments are
+    /// found right.
+    pub(crate) fn waiting(&self) -> Answer<(Guard, usize)> {
+        let (mut machine, device) = self.context()?;
+        captures::permits_waiting(&mut machine)?;
+        Ok((machine, device))
     }
 
     /// Checks that the context of the current device has not failed.

@@ -60,7 +60,7 @@ api! {
     }
 
     /// Ends that.
-    allowed fn cudaDeviceDisablePeerAccess(call, peer: c_int) {
+    waits fn cudaDeviceDisablePeerAccess(call, peer: c_int) {
         let (mut machine, device) = call.context()?;
         let peer = ordinal(&machine, peer)?;
         let peers = &mut machine.devices.get_mut(device).ok_or(cudaErrorInvalidDevice)?.peers;

@@ -112,7 +112,9 @@ api! {
     /// The flags with which host memory was allocated or registered.
     allowed fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
         let (machine, _) = call.context()?;
-        let found = machine.allocations.at(address(memory)).filter(|it| it.kind.on_host()).ok_or(cudaErrorInvalidValue)?;
+        let found = machine.allocations.at(address(memory)).filter(|it| it.kind.on_host());
+        // Memory of pools has none.
+        let found = found.filter(|it| machine.allocations.pools.of(it.start).is_none()).ok_or(cudaErrorInvalidValue)?;
         // An H200 does not tell what is only read.
         put(out, found.flags & !cudaHostRegisterReadOnly)
     }

@@ -86,8 +86,9 @@ fn allocate(
     machine.allocations.pools.check(pool, size)?;
     let it = machine.allocations.pools.get(pool)?;
     let managed = it.place.allocation == cudaMemAllocationTypeManaged.0;
-    let (device, on_host) = (it.device, it.place.is_host() || managed);
-    if on_host && machine.captures.of(stream).is_some() {
+    let captured = machine.captures.of(stream).is_some();
+    let (device, on_host) = (it.device, it.place.is_host() || managed && !captured);
+    if on_host && captured {
         return Err(cudaErrorNotSupported);
     }
     let (kind, flags) = match managed {
@@ -120,6 +121,7 @@ api! {
     allowed fn cudaMallocAsync | cudaMallocAsync_ptsz(call, out: Out<'_, *mut c_void>, size: usize, stream: cudaStream_t) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _, key) = call.stream(stream)?;
+        machine.allocatable(key)?;
         let device = machine.streams.get(key)?.device;
         let pool = machine.allocations.pools.current_of(device_place(device), device);
         allocate(call, &mut machine, key, pool, Some(out), size)
@@ -131,6 +133,7 @@ api! {
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _, key) = call.stream(stream)?;
+        machine.allocatable(key)?;
         let from = machine.allocations.pools.named(pool)?;
         let pool = machine.allocations.pools.get(from)?;
         if pool.imported.is_some() {
@@ -145,6 +148,7 @@ api! {
         if memory.is_null() {
             return Ok(());
         }
+        machine.allocatable(key)?;
         let memory = address(memory);
         // Memory that the host reaches is freed so if it is a pool's.
         let pooled = machine.allocations.pools.of(memory).is_some();

@@ -13,6 +13,7 @@ use std::os::unix::fs::FileExt as _;
 use super::mem_pool::device_place;
 use super::{Out, address, api, follows_null, pointer, put};
 use crate::error::Answer;
+use crate::graph::capture::permits_waiting;
 use crate::memory::{IpcHandle, Kind, Pools, unnamed_file};
 use crate::sys::*;
 
@@ -51,13 +52,14 @@ api! {
     }
 
     /// Opens another process's device memory. If it is open already, counts one more user.
-    waits fn cudaIpcOpenMemHandle(call, out: Out<'_, *mut c_void>, handle: cudaIpcMemHandle_t, flags: c_uint) {
+    allowed fn cudaIpcOpenMemHandle(call, out: Out<'_, *mut c_void>, handle: cudaIpcMemHandle_t, flags: c_uint) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, current) = call.context()?;
         if flags != cudaIpcMemLazyEnablePeerAccess {
             return Err(cudaErrorInvalidValue);
         }
         let ipc_handle = foreign(&unsigned(&handle.reserved), cudaErrorInvalidValue)?;
+        permits_waiting(&mut machine)?;
         let start = machine.allocations.open_once_more(&ipc_handle, call.name)?;
         let device = ipc_handle.device().ok_or(cudaErrorInvalidValue)?;
         if device != current
@@ -71,8 +73,10 @@ api! {
     }
 
     /// Closes it as often as it was opened.
-    waits fn cudaIpcCloseMemHandle(call, memory: *mut c_void) {
+    allowed fn cudaIpcCloseMemHandle(call, memory: *mut c_void) {
         let (mut machine, _) = call.context()?;
+        machine.allocations.at(address(memory)).filter(|it| it.kind == Kind::Imported).ok_or(cudaErrorInvalidValue)?;
+        permits_waiting(&mut machine)?;
         machine.allocations.close(address(memory), call.name)
     }
 
@@ -99,7 +103,7 @@ api! {
     }
 
     /// The handle with which another process opens a pool.
-    allowed fn cudaMemPoolExportToShareableHandle(
+    waits fn cudaMemPoolExportToShareableHandle(
         call, out: *mut c_void, pool: cudaMemPool_t, kind: cudaMemAllocationHandleType, flags: c_uint,
     ) {
         let mut machine = call.machine()?;
@@ -119,7 +123,7 @@ api! {
     }
 
     /// Opens a pool of another process.
-    allowed fn cudaMemPoolImportFromShareableHandle(
+    waits fn cudaMemPoolImportFromShareableHandle(
         call, out: Out<'_, cudaMemPool_t>, handle: *mut c_void, kind: cudaMemAllocationHandleType, flags: c_uint,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -138,7 +142,7 @@ api! {
     }
 
     /// The handle with which another process opens memory of a pool that it has opened.
-    allowed fn cudaMemPoolExportPointer(call, out: Out<'_, cudaMemPoolPtrExportData>, memory: *mut c_void) {
+    waits fn cudaMemPoolExportPointer(call, out: Out<'_, cudaMemPoolPtrExportData>, memory: *mut c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;
         let memory = address(memory);
@@ -152,7 +156,7 @@ api! {
     }
 
     /// Opens memory of another process's pool.
-    allowed fn cudaMemPoolImportPointer(
+    waits fn cudaMemPoolImportPointer(
         call, out: Out<'_, *mut c_void>, pool: cudaMemPool_t, data: Option<&cudaMemPoolPtrExportData>,
     ) {
         let out = out.ok_or(cudaErrorInvalidValue)?;

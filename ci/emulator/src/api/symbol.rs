@@ -297,7 +297,7 @@ fn copy_beyond(machine: &mut Guard, call: &Call, stream: StreamId, asked: Beyond
 fn garbage(to: u64, place: MemoryType, bytes: u64) -> Copy {
     let read = vec![POISON; usize::try_from(bytes).unwrap_or(0)];
     let from = End { memory: Memory::Staged(read, None), pitch: 0, slice: 0 };
-    Copy { to: end(Side::row(to), place), from, volume: Volume::row(bytes) }
+    Copy { to: end(Side::row(to), place), from, volume: Volume::row(bytes), kind: cudaMemcpyDefault }
 }
 
 #[cfg(test)]

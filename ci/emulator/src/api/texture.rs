@@ -190,8 +190,8 @@ api! {
         if machine.allocations.objects.get(texture)?.texture.is_none() {
             return Err(cudaErrorInvalidValue);
         }
-        // As on an H200, one whose array is gone can be destroyed again.
-        if machine.allocations.is_without_array(texture)? {
+        // As on an H200, one whose memory is gone can be destroyed again.
+        if machine.allocations.is_without_memory(texture)? {
             return Ok(());
         }
         let pending = !machine.queue.is_empty();
@@ -251,6 +251,9 @@ api! {
         if machine.allocations.objects.get(surface)?.texture.is_some() {
             return Err(cudaErrorInvalidValue);
         }
+        if machine.allocations.is_without_memory(surface)? {
+            return Ok(());
+        }
         let pending = !machine.queue.is_empty();
         machine.allocations.objects.remove(surface, pending)
     }
@@ -261,6 +264,9 @@ api! {
         let found = machine.allocations.objects.get(surface)?;
         if found.texture.is_some() {
             return Err(cudaErrorInvalidValue);
+        }
+        if machine.allocations.is_without_array(surface)? {
+            return Err(cudaErrorInvalidResourceHandle);
         }
         // Nowhere to write is another error than it is for textures.
         put(Some(out.ok_or(cudaErrorInvalidDevice)?), found.resource.0)

@@ -233,7 +233,7 @@ pub(crate) fn plan(call: &Call, allocations: &Allocations, request: &Request, mo
         Mode::Asynchronous => target_on_host && source_on_host,
         Mode::Captured => false,
     };
-    let mut copy = Copy { to: end(to, target), from: end(from, source), volume };
+    let mut copy = Copy { to: end(to, target), from: end(from, source), volume, kind: request.kind };
     if source == MemoryType::Pageable && !target_on_host && mode != Mode::Captured {
         take_source(&mut copy, allocations);
     }

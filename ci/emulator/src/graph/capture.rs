@@ -166,6 +166,11 @@ impl Machine {
         }
     }
 
+    /// Checks that a stream may get work of memory, which other captures forbid as they forbid calls that wait.
+    pub(crate) fn allocatable(&mut self, stream: StreamId) -> Answer {
+        if self.is_captured(stream) { Ok(()) } else { permits_waiting(self) }
+    }
+
     /// The state of a stream's capture.
     pub(crate) fn capture_of(&mut self, stream: StreamId) -> Answer<Option<(Id, bool)>> {
         let found = self.captures.of(stream).map(|(id, it)| (id, it.invalid));

@@ -59,13 +59,19 @@ pub(crate) enum Mismatch {
 }
 
 /// Lays a graph out flat: a child graph becomes its nodes between two empty ones. Returns the ends of
-/// `graph`.
-fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecNode>) -> Answer<Vec<usize>> {
+/// `graph`. With `within`, it is a part of the body of a conditional node.
+fn lay_out(
+    graphs: &Graphs,
+    graph: usize,
+    within: bool,
+    after: &[usize],
+    steps: &mut Vec<ExecNode>,
+) -> Answer<Vec<usize>> {
     let it = graphs.get(graph)?;
     let (mut places, mut exits, mut followed) = (HashMap::new(), Vec::new(), HashSet::new());
     for handle in it.order().ok_or(cudaErrorInvalidValue)? {
         let node = graphs.node(handle)?;
-        if it.root.is_some() && !node.op.is_allowed_in_body() {
+        if (within || it.root.is_some()) && !node.op.is_allowed_in_body() {
             return Err(cudaErrorInvalidValue);
         }
         let mut before: Vec<usize> = node.before.iter().filter_map(|it| places.get(&it).copied()).collect();
@@ -82,14 +88,14 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecN
         if let NodeOp::Conditional(it) = &node.op {
             let mut bodies = vec![Vec::new(); it.bodies.len()];
             for (body, laid_out) in it.bodies.iter().zip(&mut bodies) {
-                lay_out(graphs, *body, &[], laid_out)?;
+                lay_out(graphs, *body, true, &[], laid_out)?;
             }
             choice = Some(Choice::new(it, bodies));
         }
         if let NodeOp::Child(child) = node.op {
             steps.push(step(before, NodeOp::Nothing));
             let entry = steps.len() - 1;
-            before = lay_out(graphs, child, &[entry], steps)?;
+            before = lay_out(graphs, child, within || it.root.is_some(), &[entry], steps)?;
             before.push(entry);
         }
         steps.push(ExecNode { choice, ..step(before, node.op.clone()) });
@@ -119,7 +125,7 @@ impl Exec {
     /// `cudaErrorInvalidValue` if it has a cycle.
     pub(crate) fn new(graphs: &Graphs, counts: &mut Users, graph: usize, flags: u64) -> Answer<Self> {
         let mut steps = Vec::new();
-        lay_out(graphs, graph, &[], &mut steps)?;
+        lay_out(graphs, graph, false, &[], &mut steps)?;
         let users = users(graphs, graph)?;
         for (user, count) in &users {
             counts.retain(*user, *count)?;
@@ -147,7 +153,7 @@ impl Exec {
         graph: usize,
     ) -> Answer<Result<(), Mismatch>> {
         let mut steps = Vec::new();
-        lay_out(graphs, graph, &[], &mut steps)?;
+        lay_out(graphs, graph, false, &[], &mut steps)?;
         Ok(replace(&mut self.steps, &steps, allocations))
     }
 
@@ -164,7 +170,7 @@ impl Exec {
         let root = self.steps.get(entry).ok_or(cudaErrorInvalidValue)?;
         // Indices count from the step that the child graph depends on, in both graphs.
         let mut wanted = vec![ExecNode { before: Vec::new(), ..root.clone() }];
-        lay_out(graphs, graph, &[0], &mut wanted)?;
+        lay_out(graphs, graph, false, &[0], &mut wanted)?;
         let mut inner = self.steps.get(entry..exit).ok_or(cudaErrorInvalidValue)?.to_vec();
         if let Some(root) = inner.first_mut() {
             root.before.clear();

@@ -105,6 +105,11 @@ pub(crate) enum NodeOp {
 }
 
 impl NodeOp {
+    /// Whether a node with this operation is made in a context, which must not have failed.
+    pub(crate) fn needs_context(&self) -> bool {
+        matches!(self, Self::Kernel(_) | Self::Copy(_) | Self::Fill(_))
+    }
+
     /// Whether both are cooperative kernels, or neither is.
     pub(super) fn cooperates_like(&self, other: &Self) -> bool {
         let cooperative = |op: &Self| matches!(op, Self::Kernel(it) if it.launch.cooperative);
@@ -174,11 +179,11 @@ impl NodeOp {
         kind(self) == kind(other)
     }
 
-    /// Whether another operation of the same kind can replace this one. Copies and memsets stay with memory
-    /// of the same devices or of the host, and a memset of several rows keeps its extent.
+    /// Whether another operation of the same kind can replace this one. Memsets stay with the same device,
+    /// and those of several rows keep their extent.
     pub(crate) fn may_become(&self, other: &Self, allocations: &Allocations) -> bool {
         match (self, other) {
-            (Self::Copy(old), Self::Copy(new)) => old.between(allocations) == new.between(allocations),
+            (Self::Copy(old), Self::Copy(new)) => old.may_become(new, allocations),
             (Self::Fill(old), Self::Fill(new)) => {
                 let flat = |it: &Fill| it.volume.height <= 1;
                 let device = |it: &Fill| allocations.at(it.address).map(|it| it.device);

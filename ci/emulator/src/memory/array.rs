@@ -241,7 +241,17 @@ impl Allocations {
         live.ok_or_else(|| self.no_handle(handle, self.arrays.mipmaps.contains_key(&handle)))
     }
 
-    /// Whether the array of a texture was freed.
+    /// Whether the memory of a texture or surface was freed.
+    pub(crate) fn is_without_memory(&self, object: u64) -> Answer<bool> {
+        match self.objects.get(object)?.source {
+            Source::Linear { start, serial, .. } => {
+                Ok(serial.is_some_and(|serial| self.at(start).is_none_or(|it| it.serial != serial)))
+            }
+            _ => self.is_without_array(object),
+        }
+    }
+
+    /// Whether the array of a texture or surface was freed.
     pub(crate) fn is_without_array(&self, texture: u64) -> Answer<bool> {
         let allocation = match self.objects.get(texture)?.source {
             Source::Array(array) => self.arrays.arrays.get(&array).map(|it| it.allocation),

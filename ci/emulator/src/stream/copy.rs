@@ -3,7 +3,8 @@
 
 use crate::finding::Finding;
 use crate::host_line::HostLine;
-use crate::memory::Allocations;
+use crate::memory::{Allocation, Allocations, Kind};
+use crate::sys::cudaMemcpyKind;
 
 /// Where one side of a copy is.
 #[derive(Clone, Debug)]
@@ -24,6 +25,17 @@ pub(crate) struct End {
     pub(crate) pitch: u64,
     /// Bytes from one layer to the next.
     pub(crate) slice: u64,
+}
+
+impl End {
+    /// Where the program has it.
+    fn address(&self) -> Option<u64> {
+        match self.memory {
+            Memory::Known(at) => Some(at),
+            Memory::Pageable(at) => u64::try_from(at).ok(),
+            Memory::Staged(_, at) => at,
+        }
+    }
 }
 
 /// How many bytes a row, rows a layer, and layers.
@@ -77,6 +89,8 @@ pub(crate) struct Copy {
     pub(crate) to: End,
     pub(crate) from: End,
     pub(crate) volume: Volume,
+    /// The direction as the program gave it.
+    pub(crate) kind: cudaMemcpyKind,
 }
 
 fn offset(pointer: *mut u8, bytes: u64) -> *mut u8 {
@@ -84,12 +98,27 @@ fn offset(pointer: *mut u8, bytes: u64) -> *mut u8 {
 }
 
 impl Copy {
-    /// The devices on both sides: `None` for memory of the host, pinned or not.
-    pub(crate) fn between(&self, allocations: &Allocations) -> [Option<usize>; 2] {
-        [&self.to, &self.from].map(|end| match end.memory {
-            Memory::Known(at) => allocations.at(at).filter(|it| !it.kind.on_host()).map(|it| it.device),
-            Memory::Pageable(_) | Memory::Staged(..) => None,
-        })
+    /// Whether an executable graph takes another copy in this one's place: of the same direction, with memory of
+    /// pools or without it on the same sides, and not of other devices. Only a single row may change.
+    pub(crate) fn may_become(&self, other: &Self, allocations: &Allocations) -> bool {
+        let alike = |old: &End, new: &End| {
+            let of = |end: &End| match end.memory {
+                Memory::Known(at) => allocations.at(at).filter(|it| !it.kind.on_host()),
+                Memory::Pageable(_) | Memory::Staged(..) => None,
+            };
+            let (old, new) = (of(old), of(new));
+            let pooled = |it: Option<&Allocation>| it.is_some_and(|it| it.kind == Kind::Pool);
+            let elsewhere = old.zip(new).is_some_and(|(old, new)| old.device != new.device);
+            pooled(old) == pooled(new) && !elsewhere
+        };
+        let flat = |it: &Self| it.volume.height == 1 && it.volume.depth == 1;
+        let same = |a: &End, b: &End| (a.address(), a.pitch, a.slice) == (b.address(), b.pitch, b.slice);
+        let changes =
+            self.volume != other.volume || !same(&self.to, &other.to) || !same(&self.from, &other.from);
+        self.kind == other.kind
+            && alike(&self.to, &other.to)
+            && alike(&self.from, &other.from)
+            && (flat(self) && flat(other) || !changes)
     }
 
     /// Whether a side is pageable memory.
@@ -213,7 +242,7 @@ mod tests {
         let memory = Memory::Pageable(source.as_mut_ptr().expose_provenance());
         let from = End { memory, pitch: 0, slice: 0 };
         let to = End { memory: Memory::Known(address), pitch: 0, slice: 0 };
-        let mut copy = Copy { to, from, volume: Volume::row(8) };
+        let mut copy = Copy { to, from, volume: Volume::row(8), kind: cudaMemcpyKind(4) };
         // SAFETY: `source` has eight bytes.
         unsafe { copy.stage(&allocations) };
         source.fill(9);

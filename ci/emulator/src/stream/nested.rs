@@ -109,7 +109,7 @@ fn copy(call: &RuntimeCall<'_>) -> Answer<Option<Copy>> {
         }
         Ok(End { memory: memory(address)?, pitch, slice })
     };
-    Ok(Some(Copy { to: end(to)?, from: end(from)?, volume }))
+    Ok(Some(Copy { to: end(to)?, from: end(from)?, volume, kind: cudaMemcpyDefault }))
 }
 
 /// The memset that a call asks for; `None` if it has no bytes.
