@@ -315,6 +315,12 @@ impl Analysis<'_> {
         if remainder(part.divisor, unit) != 0 || remainder(constant, unit) != 0 {
             return refused(&format!("the address may be no multiple of {align}"));
         }
+        if let Base::Object(it) | Base::Generic(it) = base {
+            let object = &self.kernel.objects[it as usize];
+            if align > object.align {
+                return refused(&format!("{} is aligned to {}, not {align}", object.name, object.align));
+            }
+        }
         let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
         // What is no further than other accesses needs no better bound.
         let (least, most) = match base {

@@ -99,10 +99,11 @@
 //!    range gives the bytes. Its coefficients show the alignment. An address from memory, from two pointers,
 //!    or of another state space than the instruction's is refused, and so is one in a register that has not
 //!    all of its bits. A branch by a table stays within the table. The handle of a texture is a parameter.
-//!    An access that begins before its pointer, or ends behind its object, refuses at once: no memory
-//!    suffices. The barrier of a grid is one word at an address that two registers have, `%envreg1` and
-//!    `%envreg2`: a cooperative launch may count in it and read it, and nothing else there. An operation on a
-//!    barrier in shared memory is an atomic one on its eight bytes, whatever bits they have.
+//!    An access that begins before its pointer, ends behind its object, or needs a larger alignment than the
+//!    object has refuses at once: no memory suffices. The barrier of a grid is one word at an address that
+//!    two registers have, `%envreg1` and `%envreg2`: a cooperative launch may count in it and read it, and
+//!    nothing else there. An operation on a barrier in shared memory is an atomic one on its eight bytes,
+//!    whatever bits they have.
 //! 5. **Loaded values.** Every load gives any value. A value that was loaded is the same wherever it is used,
 //!    so a guard holds for it, and for nothing that is loaded later. Three kinds of values may differ at each
 //!    use, and no guard helps them: those of `ld.global.nc` and `ldu` if the kernel writes that memory, of

@@ -13,7 +13,10 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::form::{Form, Mix, NewTerms, Symbol, Terms, coefficient, floor, gcd, remainder, sum, times};
+use self::bounds::{Found, Point, opposite};
+use crate::form::{
+    Form, Mix, NewTerms, Symbol, Terms, coefficient, divisor, floor, gcd, remainder, sum, times,
+};
 use crate::kept::Kept;
 use crate::slice::{Op, Origin};
 
@@ -55,6 +58,10 @@ enum Made {
     Floor(Box<Quotient>),
     /// 1 where the test holds and else 0.
     Truth(Rc<Test>),
+    /// The larger one of two numbers, or the smaller one.
+    Extreme(Box<Extreme>),
+    /// This multiple of it is negative, as a signed number of so many bits, where the test holds, and nowhere else.
+    Sign(i128, u8, Rc<Test>),
 }
 
 /// A form divided by a number, rounded down.
@@ -64,6 +71,13 @@ struct Quotient {
     by: i128,
     /// `0 <= form - by * quotient <= by - 1`.
     facts: SmallVec<[Fact; 2]>,
+}
+
+/// Of which two numbers a symbol is the larger one, or the smaller one.
+#[derive(Clone, Debug)]
+pub(crate) struct Extreme {
+    pub(crate) is_larger: bool,
+    pub(crate) of: [Form; 2],
 }
 
 /// A predicate.
@@ -210,12 +224,14 @@ pub(crate) struct Symbols {
     bases: Vec<Base>,
     quotients: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
     /// Upper bounds of terms, by the number of the state and the depth of the search.
-    bounds: HashMap<(u64, u32, Terms), Option<i128>, BuildHasherDefault<Mix>>,
+    bounds: HashMap<(u64, u32, Terms), Found, BuildHasherDefault<Mix>>,
     /// The last number of a state.
     states: u64,
     /// How many bounds were computed.
     pub(crate) work: u64,
     tries: u32,
+    /// The point that was looked at last.
+    point: Point,
     /// How often facts were looked through for unused ones.
     sweeps: u32,
 }
@@ -278,6 +294,22 @@ impl Symbols {
     pub(crate) fn truth(&self, symbol: Symbol) -> Option<Rc<Test>> {
         match &self.known[symbol as usize].made {
             Made::Truth(test) => Some(Rc::clone(test)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn set_extreme(&mut self, symbol: Symbol, extreme: Extreme) {
+        self.known[symbol as usize].made = Made::Extreme(Box::new(extreme));
+    }
+
+    pub(crate) fn set_sign(&mut self, (symbol, factor): (Symbol, i128), bits: u8, test: Rc<Test>) {
+        self.known[symbol as usize].made = Made::Sign(factor, bits, test);
+    }
+
+    /// Returns the test of whether a multiple of a symbol is negative, if it was made with one.
+    pub(crate) fn sign(&self, (symbol, factor): (Symbol, i128), bits: u8) -> Option<Rc<Test>> {
+        match &self.known[symbol as usize].made {
+            Made::Sign(own, own_bits, test) if (*own, *own_bits) == (factor, bits) => Some(Rc::clone(test)),
             _ => None,
         }
     }
@@ -377,6 +409,10 @@ impl Symbols {
             return true;
         }
         let (terms, bound) = reduced(form, bound);
+        // What the ranges say is no news. Where ways meet, it is found again.
+        if self.by_ranges(state, &terms).is_some_and(|most| most <= bound) {
+            return true;
+        }
         if kind == Kind::Guard {
             // What contradicts the other facts cannot hold.
             let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
@@ -447,11 +483,17 @@ impl Symbols {
                 Test::Unknown | Test::Is(_) => {}
             }
         }
-        state.facts.iter().filter(|it| !it.is_definition).for_each(|it| mark(&it.terms));
-        let is_unused = |(symbol, _): &(Symbol, i128)| {
-            !used[*symbol as usize] && matches!(self.known[*symbol as usize].made, Made::Floor(_))
-        };
-        Rc::make_mut(&mut state.facts).retain(|it| !it.is_definition || !it.terms.iter().any(is_unused));
+        let is_quotient = |symbol: Symbol| matches!(self.known[symbol as usize].made, Made::Floor(_));
+        let is_unused = |used: &[bool], symbol: Symbol| !used[symbol as usize] && is_quotient(symbol);
+        // What a test says of such quotients alone is of no use either.
+        let is_about_unused = |used: &[bool], it: &Fact| it.terms.iter().all(|it| is_unused(used, it.0));
+        Rc::make_mut(&mut state.facts).retain(|it| !is_about_unused(&used, it));
+        for fact in state.facts.iter().filter(|it| !it.is_definition) {
+            fact.terms.iter().for_each(|(symbol, _)| used[*symbol as usize] = true);
+        }
+        let is_definition_of_unused =
+            |it: &Fact| it.is_definition && it.terms.iter().any(|it| is_unused(&used, it.0));
+        Rc::make_mut(&mut state.facts).retain(|it| !is_definition_of_unused(it));
         self.changes(state);
     }
 
@@ -503,21 +545,37 @@ impl Symbols {
         true
     }
 
-    /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the
-    /// sum of the facts is. Returns whether the facts can hold.
+    /// Adds a bound of a form to the definitions of quotients with which most of its terms cancel. What is left
+    /// has a common divisor, and whole numbers make the bound of that sharper than the sum is. Returns whether
+    /// the facts can hold.
     fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         let facts = Rc::clone(&state.facts);
-        // All terms but the quotient's cancel.
         let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
         let opposite = signs(&opposite);
+        // Either all terms but the quotient's cancel, or all of the definition's.
         let is_about = |fact: &&Fact| {
-            fact.is_definition && fact.terms.len() == terms.len() + 1 && opposite & !fact.signs == 0
+            let is_within = fact.terms.len() < terms.len() && fact.signs & !opposite == 0;
+            let is_around = fact.terms.len() == terms.len() + 1 && opposite & !fact.signs == 0;
+            fact.is_definition && (is_within || is_around)
         };
-        facts.iter().filter(is_about).all(|fact| match sum(&fact.terms, 1, terms, 1, 1).as_deref() {
-            Some([(symbol, factor)]) => {
-                fact.bound.checked_add(bound).is_none_or(|most| self.limit(state, *symbol, *factor, most))
+        facts.iter().filter(is_about).all(|fact| {
+            let (Some(left), Some(most)) =
+                (sum(&fact.terms, 1, terms, 1, terms.len() - 1), fact.bound.checked_add(bound))
+            else {
+                return true;
+            };
+            let common = divisor(&left);
+            match left[..] {
+                [(symbol, factor)] => self.limit(state, symbol, factor, most),
+                [] => 0 <= most,
+                _ if remainder(most, common) != 0 => {
+                    let left =
+                        left.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
+                    self.enter(state, Fact::new(left, floor(most, common), false));
+                    true
+                }
+                _ => true,
             }
-            _ => true,
         })
     }
 
@@ -565,16 +623,26 @@ impl Symbols {
         }
         let key = (rest, by);
         if let Some(quotient) = self.quotients.get(&key).copied() {
-            return self.quotient(state, &whole, outer.as_ref(), quotient);
+            self.define(state, outer.as_ref(), quotient)?;
+            let (low, high) = self.range(state, &Form::symbol(quotient), 2)?;
+            if low == high {
+                return whole.add(low);
+            }
+            self.confine(state, quotient, (low, high));
+            return whole.plus(&Form::symbol(quotient), 1);
         }
         let (rest, by) = key;
+        if let Some(quotient) = self.quotient_of_extreme(state, &rest, by) {
+            return whole.plus(&quotient, 1);
+        }
         let (low, high) = self.range(state, &rest, 2)?;
-        if floor(low, by) == floor(high, by) {
-            return whole.add(floor(low, by));
+        let here = (floor(low, by), floor(high, by));
+        if here.0 == here.1 {
+            return whole.add(here.0);
         }
         if self.is_unstable(&rest) {
             let (origin, at) = self.origin(&rest);
-            return whole.plus(&self.unstable(floor(low, by), floor(high, by), origin, at), 1);
+            return whole.plus(&self.unstable(here.0, here.1, origin, at), 1);
         }
         // A range that holds wherever the symbols of the form are known.
         let (low, high) = self.range(&State::default(), &rest, 0)?;
@@ -583,7 +651,36 @@ impl Symbols {
         let facts = self.facts_of(symbol, &rest, by)?;
         self.quotients.insert((rest.clone(), by), symbol);
         self.known[symbol as usize].made = Made::Floor(Box::new(Quotient { form: rest, by, facts }));
-        self.quotient(state, &whole, outer.as_ref(), symbol)
+        self.define(state, outer.as_ref(), symbol)?;
+        self.confine(state, symbol, here);
+        whole.plus(&Form::symbol(symbol), 1)
+    }
+
+    /// Keeps the range of a quotient, which took two facts: a bound of a form with it needs them no more.
+    fn confine(&mut self, state: &mut State, quotient: Symbol, (low, high): (i128, i128)) {
+        self.limit(state, quotient, 1, high);
+        self.limit(state, quotient, -1, -low);
+    }
+
+    /// Returns the quotient of a form with the larger one of two numbers in it, or the smaller one, if it is known
+    /// which of the two quotients that is: the quotient of the larger number is the larger quotient.
+    fn quotient_of_extreme(&mut self, state: &mut State, form: &Form, by: i128) -> Option<Form> {
+        let (symbol, factor, extreme) =
+            form.terms.iter().find_map(|(symbol, factor)| match &self.known[*symbol as usize].made {
+                Made::Extreme(it) if factor.abs() == 1 => Some((*symbol, *factor, Extreme::clone(it))),
+                _ => None,
+            })?;
+        let [a, b] = extreme.of.map(|it| form.replace(symbol, &it));
+        let (a, b) = (self.floor(state, &a?, by)?, self.floor(state, &b?, by)?);
+        let (low, high) = self.range(state, &a.plus(&b, -1)?, 2)?;
+        // Of numbers that are subtracted, the larger one makes the smaller difference.
+        match extreme.is_larger == (factor > 0) {
+            true if low >= 0 => Some(a),
+            true if high <= 0 => Some(b),
+            false if low >= 0 => Some(b),
+            false if high <= 0 => Some(a),
+            _ => None,
+        }
     }
 
     /// Returns the facts that define a quotient: `0 <= form - by * quotient <= by - 1`.
@@ -599,15 +696,9 @@ impl Symbols {
         Some(facts.collect())
     }
 
-    /// Returns a form and the quotient that a symbol is, with what is known of it: of the form that it was
-    /// made of, and of the quotient that was divided again.
-    fn quotient(
-        &mut self,
-        state: &mut State,
-        whole: &Form,
-        outer: Option<&(Form, i128)>,
-        quotient: Symbol,
-    ) -> Option<Form> {
+    /// Adds what is known of a quotient: of the form that it was made of, and of the quotient that was divided
+    /// again.
+    fn define(&mut self, state: &mut State, outer: Option<&(Form, i128)>, quotient: Symbol) -> Option<()> {
         let own = match &self.known[quotient as usize].made {
             Made::Floor(own) => own.facts.clone(),
             _ => SmallVec::new(),
@@ -616,11 +707,7 @@ impl Symbols {
         if let Some((rest, by)) = outer {
             self.facts_of(quotient, rest, *by)?.into_iter().for_each(|fact| self.enter(state, fact));
         }
-        let quotient = Form::symbol(quotient);
-        match self.range(state, &quotient, 2)? {
-            (low, high) if low == high => whole.add(low),
-            _ => whole.plus(&quotient, 1),
-        }
+        Some(())
     }
 
     /// Returns the whole number that the lowest bits of a form are, read as signed or unsigned. If the form
@@ -670,7 +757,7 @@ impl Symbols {
         // One of the two may be right in both cases.
         let difference = a.plus(&b, -1)?;
         for (right, there) in [(&b, one), (&a, other)] {
-            if self.range(there, &difference, 2) == Some((0, 0)) && !self.is_unstable(&difference) {
+            if self.is_within(there, &difference, 2, (0, 0)) && !self.is_unstable(&difference) {
                 return right.plus(&base, 1);
             }
         }
@@ -720,36 +807,43 @@ impl Symbols {
         if self.is_unstable(a) {
             return None;
         }
-        self.work += 1 + one.facts.len() as u64 / 8;
-        for fact in one.facts.iter() {
-            let (Some(here), Some(there)) = (self.number_of(one, fact), self.number_of(other, fact)) else {
-                continue;
-            };
+        self.work += 1 + (one.facts.len() + one.limits.len()) as u64 / 8;
+        let of = |terms: Terms, here: i128, there: i128| {
             let step = there.saturating_sub(here);
-            if step == 0 || remainder(difference, step.abs()) != 0 {
-                continue;
-            }
-            let terms = Form { constant: 0, terms: Terms::clone(&fact.terms) };
-            // Where the ways meet, the terms are known to lie between the two numbers.
-            if self.is_within(state, &terms, 1, (here.min(there), here.max(there))) {
-                return terms.add(-here)?.times(difference / step)?.plus(a, 1);
+            let divides = step != 0 && remainder(difference, step.abs()) == 0;
+            divides.then(|| (Form { constant: 0, terms }, here, there, difference / step))
+        };
+        let mut found = SmallVec::<[_; 4]>::new();
+        for fact in one.facts.iter() {
+            if let (Some(here), Some(there)) = (self.number_of(one, fact), self.number_of(other, fact)) {
+                found.extend(of(Terms::clone(&fact.terms), here, there));
             }
         }
-        None
+        for (symbol, here, high) in &one.limits {
+            if here == high
+                && let (there, high) = self.limits(other, *symbol)
+                && there == high
+            {
+                found.extend(of(Terms::from(&[(*symbol, 1)][..]), *here, there));
+            }
+        }
+        // Where the ways meet, the terms are known to lie between the two numbers.
+        let (terms, here, .., times) = found.into_iter().find(|(terms, here, there, _)| {
+            self.is_within(state, terms, 1, (*here.min(there), *here.max(there)))
+        })?;
+        terms.add(-here)?.times(times)?.plus(a, 1)
     }
 
     /// Returns the number that the terms of a fact have, if the ranges and the facts about them say one.
     fn number_of(&self, state: &State, fact: &Fact) -> Option<i128> {
-        let opposite: Terms = fact.terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
+        let terms: Terms = fact.terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
         let most = |terms: &Terms, signs: u64| {
             let is_same = |it: &&Fact| it.signs == signs && it.terms == *terms;
             let said = state.facts.iter().find(is_same).map(|it| it.bound);
             said.into_iter().chain(self.by_ranges(state, terms)).min()
         };
         let high = most(&fact.terms, fact.signs)?;
-        // Each symbol has two bits, one for each sign.
-        let signs = (fact.signs & NEGATIVE) << 1 | (fact.signs >> 1) & NEGATIVE;
-        (most(&opposite, signs)? == -high).then_some(high)
+        (most(&terms, opposite(fact.signs))? == -high).then_some(high)
     }
 
     /// Returns the product of two forms that are not constant.

@@ -255,9 +255,6 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                     };
                     return refused(&reason);
                 }
-                if align > object.align {
-                    return refused(&format!("{} is aligned to {}, not {align}", object.name, object.align));
-                }
                 if matches!(object.space, Space::Global | Space::Const) {
                     *variables.entry(object.name.clone()).or_default() |= writes;
                 }

@@ -106,7 +106,7 @@ impl Drop for Notifier {
 
 impl StreamRef<'_> {
     /// Returns a future that is ready when the stream has completed everything submitted before this call.
-    /// Does not block.
+    /// Does not block, unless the device's queue is full (about 1,000 pending functions).
     ///
     /// The future notes the stream's position now, not when it is first polled, and later work does not delay
     /// it. It may be awaited on any thread, by any executor, or dropped: that changes nothing for the work.

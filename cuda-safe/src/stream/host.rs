@@ -200,7 +200,7 @@ pub(crate) fn synchronize_device(device: Device) -> Result<bool> {
 
 impl Event {
     /// Returns a future that is ready when the work that the event stands for is complete. Later work of the
-    /// event's stream does not delay it. Does not block.
+    /// event's stream does not delay it. Does not block, unless the device's queue is full.
     ///
     /// Recording the event again does not change the future. An event that was never recorded is ready.
     /// Everything else is as for [`StreamRef::done`](crate::stream::StreamRef::done): a stream of the

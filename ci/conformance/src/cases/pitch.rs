@@ -138,6 +138,29 @@ pub(super) fn add(cases: &mut Cases) {
         directions(cases, blocking);
     }
     older(cases);
+    wrapping(cases);
+}
+
+/// Pitches near the largest number there is: rows that go backwards, and ends that wrap around.
+fn wrapping(cases: &mut Cases) {
+    for (way, which, to, from) in WAYS.into_iter().skip(1).take(3) {
+        cases.alone(format!("cudaMemcpy2D/{which}, pitches below zero"), move |log| {
+            let (d, s) = (Block::new(log, to, 4 * N)?, Block::new(log, from, 4 * N)?);
+            for (name, to_pitch, from_pitch, height) in [
+                ("one row, source", PITCH, usize::MAX, 1),
+                ("one row, destination", usize::MAX, PITCH, 1),
+                ("source", PITCH, usize::MAX - 31, 2),
+                ("destination", usize::MAX - 31, PITCH, 2),
+                ("both", usize::MAX - 31, usize::MAX - 31, 2),
+            ] {
+                // Each side begins so far within its block that the row before it is there, too.
+                let (d, s) = (d.at(N), s.at(N));
+                ask!(log, name, cudaMemcpy2D(d, to_pitch, s, from_pitch, 16, height, way));
+                ask!(log, cudaDeviceSynchronize());
+            }
+            Ok(())
+        });
+    }
 }
 
 /// The copies of arrays by bytes, which are deprecated, and device memory of one dimension.

@@ -404,4 +404,73 @@ pub(super) fn add(cases: &mut Cases) {
     access(cases);
     sharing(cases);
     of_another_device(cases);
+    managed(cases);
+}
+
+/// Pools of managed memory: what their memory is, and what is done with it.
+fn managed(cases: &mut Cases) {
+    cases.alone("cudaMallocFromPoolAsync/managed memory", |log| {
+        let (mut pool, mut at, mut other) = (ptr::null_mut(), ptr::null_mut::<c_void>(), ptr::null_mut());
+        let mut wanted = props();
+        wanted.allocType = cuda_sys::cudaMemAllocationTypeManaged;
+        ask!(log, cudaMemPoolCreate(&raw mut pool, &raw const wanted));
+        let on = stream(log)?;
+        ask!(log, cudaMallocFromPoolAsync(&raw mut at, 4096, pool, on));
+        ask!(log, cudaStreamSynchronize(on));
+        let mut found = cuda_sys::cudaPointerAttributes::default();
+        ask!(log, cudaPointerGetAttributes(&raw mut found, at));
+        let same = |it: *mut c_void| it == at;
+        log.fact(
+            "it is",
+            format_args!("{} {} {}", found.type_.0, same(found.devicePointer), same(found.hostPointer)),
+        );
+        ask!(log, cudaMemsetAsync(at, 3, 4096, on));
+        ask!(log, cudaStreamSynchronize(on));
+        if !at.is_null() {
+            // SAFETY: managed memory, which nothing else uses.
+            log.fact("byte", unsafe { *at.cast::<u8>() });
+        }
+        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        let place = cuda_sys::cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeDevice, id: 0 };
+        let advice = cuda_sys::cudaMemAdviseSetReadMostly;
+        ask!(log, cudaMemAdvise(at, 4096, advice, place));
+        ask!(log, cudaMemPrefetchAsync(at, 4096, place, 0, on));
+        ask!(log, cudaStreamAttachMemAsync(on, at, 0, cuda_sys::cudaMemAttachSingle));
+        let mut flags = 0;
+        ask!(log, cudaHostGetFlags(&raw mut flags, at));
+        ask!(log, cudaHostGetDevicePointer(&raw mut other, at, 0));
+        ask!(log, "copy", cudaMemcpyAsync(at, at.wrapping_byte_add(64), 64, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, "its end", cudaFreeAsync(at, on));
+        ask!(log, cudaStreamSynchronize(on));
+        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        ask!(log, cudaMallocFromPoolAsync(&raw mut at, 4096, pool, on));
+        ask!(log, cudaStreamSynchronize(on));
+        ask!(log, "its end", cudaFree(at));
+        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeGlobal));
+        ask!(log, "captured", cudaMallocFromPoolAsync(&raw mut at, 4096, pool, on));
+        let mut graph = ptr::null_mut();
+        ask!(log, cudaStreamEndCapture(on, &raw mut graph));
+        ask!(log, cudaMemPoolDestroy(pool));
+        Ok(())
+    });
+    cases.alone("cudaFreeAsync/in a capture, memory that was allocated before", |log| {
+        let (on, pool) = (stream(log)?, pool(log)?);
+        let (mut own, mut default) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaMallocFromPoolAsync(&raw mut own, 4096, pool, on));
+        need!(log, cudaMallocAsync(&raw mut default, 4096, on));
+        let device = Block::new(log, Kind::Device, 4096)?;
+        for (name, at) in
+            [("of a pool", own), ("of the default pool", default), ("of the device", device.ptr())]
+        {
+            let (mut graph, mut inside, mut node) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeGlobal));
+            ask!(log, name, cudaFreeAsync(at, on));
+            ask!(log, "inside", cudaMallocAsync(&raw mut inside, 4096, on));
+            ask!(log, cudaStreamEndCapture(on, &raw mut graph));
+            if !graph.is_null() {
+                ask!(log, "node", cudaGraphAddMemFreeNode(&raw mut node, graph, ptr::null(), 0, at));
+            }
+        }
+        Ok(())
+    });
 }

@@ -309,4 +309,61 @@ pub(super) fn add(cases: &mut Cases) {
     linear(cases);
     handles(cases);
     surfaces(cases);
+    without_memory(cases);
+}
+
+/// What is told of textures and surfaces whose memory went, and what becomes of them.
+fn without_memory(cases: &mut Cases) {
+    cases.alone("cudaDestroyTextureObject/of each image, whose memory is gone", |log| {
+        let (row, rows) = (Block::new(log, Kind::Device, 4096)?, Block::new(log, Kind::Device, 4096)?);
+        let (of, mut levels, format) = (array(log, FLOAT, [8, 8], 0)?, ptr::null_mut(), format(32, FLOAT.1));
+        need!(
+            log,
+            cudaMallocMipmappedArray(&raw mut levels, &raw const format, make_cudaExtent(8, 8, 0), 2, 0)
+        );
+        let images = [
+            ("row", of_row(row.ptr(), 1024)),
+            ("rows", of_rows(rows.ptr(), 16, 4, 512)),
+            ("array", of_array(of)),
+            ("levels", super::image::of_levels(levels)),
+        ];
+        let (mut textures, like, mut surface) = ([0; 4], plain(), 0);
+        for (texture, (_, image)) in textures.iter_mut().zip(&images) {
+            need!(log, cudaCreateTextureObject(texture, image, &raw const like, ptr::null()));
+        }
+        need!(log, cudaCreateSurfaceObject(&raw mut surface, &raw const images[2].1));
+        need!(log, cudaFree(row.ptr()));
+        need!(log, cudaFree(rows.ptr()));
+        need!(log, cudaFreeArray(of));
+        need!(log, cudaFreeMipmappedArray(levels));
+        for (texture, (name, _)) in textures.into_iter().zip(images) {
+            let (mut image, mut like) = (cudaResourceDesc::default(), cudaTextureDesc::default());
+            let mut view = cudaResourceViewDesc::default();
+            log.fact("of", name);
+            ask!(log, "image", cudaGetTextureObjectResourceDesc(&raw mut image, texture));
+            ask!(log, "reading", cudaGetTextureObjectTextureDesc(&raw mut like, texture));
+            ask!(log, "view", cudaGetTextureObjectResourceViewDesc(&raw mut view, texture));
+            ask!(log, "end", cudaDestroyTextureObject(texture));
+            ask!(log, "again", cudaDestroyTextureObject(texture));
+        }
+        let mut image = cudaResourceDesc::default();
+        ask!(log, "surface", cudaGetSurfaceObjectResourceDesc(&raw mut image, surface));
+        ask!(log, "end", cudaDestroySurfaceObject(surface));
+        ask!(log, "again", cudaDestroySurfaceObject(surface));
+        Ok(())
+    });
+    cases.alone("cudaCreateTextureObject/of rows, by pitch and width", |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        for (width, height, pitch) in
+            [(0, 0, 0), (16, 4, 0), (16, 1, 0), (0, 4, 0), (16, 4, 1 << 31), (16, 4, usize::MAX - 31)]
+        {
+            make(
+                log,
+                &format!("{width} {height} {pitch}"),
+                of_rows(block.ptr(), width, height, pitch),
+                plain(),
+            );
+        }
+        Ok(())
+    });
 }

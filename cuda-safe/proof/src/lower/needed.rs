@@ -6,6 +6,9 @@ use super::{Lowering, PTX};
 use crate::slice::{Graph, Kernel, Op, Operand, Origin, Space, Step};
 use crate::state::range_of;
 
+/// Branches one after the other that a branch is followed through.
+const MOST_JUMPS: u32 = 8;
+
 /// What of a register's value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Matter {
@@ -44,9 +47,23 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
     }
 
-    /// Leaves out the steps whose results nothing uses that matters.
+    /// Leaves out the steps whose results nothing uses that matters. A branch around such steps alone does not
+    /// matter either, and what it tests may not matter then.
     pub(super) fn keep_what_matters(&mut self) {
         self.forget_loaded_stores();
+        loop {
+            self.keep_needed_steps();
+            let steps = &mut self.kernel.steps;
+            let matters: Vec<bool> = (0..steps.len()).map(|at| !is_no_choice(steps, at)).collect();
+            if matters.iter().all(|it| *it) {
+                break;
+            }
+            keep(steps, &matters);
+        }
+        self.number_again();
+    }
+
+    fn keep_needed_steps(&mut self) {
         let steps = &mut self.kernel.steps;
         let acts = |step: &Step| {
             matches!(
@@ -139,20 +156,16 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 step.to.retain(is_used);
             }
         }
-        // Steps, registers and files get new numbers.
         let keeps: Vec<bool> = steps
             .iter()
             .map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize] != Matter::None))
             .collect();
-        let mut places = Vec::with_capacity(keeps.len() + 1);
-        let mut next = 0_i64;
-        for keep in &keeps {
-            places.push(next);
-            next += i64::from(*keep);
-        }
-        places.push(next);
-        let mut keep = keeps.iter();
-        steps.retain(|_| keep.next().copied().unwrap_or(true));
+        keep(steps, &keeps);
+    }
+
+    /// Gives registers, objects and files new numbers.
+    fn number_again(&mut self) {
+        let steps = &mut self.kernel.steps;
         let (mut registers, mut objects) = (BTreeMap::new(), BTreeMap::new());
         fn renumber(map: &mut BTreeMap<u32, u32>, it: &mut u32) {
             let next = u32::try_from(map.len()).unwrap_or(u32::MAX);
@@ -160,14 +173,6 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         let mut files: Vec<u32> = Vec::new();
         for step in &mut *steps {
-            if step.op == Op::Bra {
-                for target in &mut step.from {
-                    if let Operand::Number(it) = target {
-                        let place = usize::try_from(*it).ok().and_then(|it| places.get(it));
-                        *it = place.copied().unwrap_or(next);
-                    }
-                }
-            }
             for operand in step.from.iter_mut().chain(&mut step.guard) {
                 match operand {
                     Operand::Register(it) | Operand::Negated(it) => renumber(&mut registers, it),
@@ -198,6 +203,47 @@ impl<'m, 'a> Lowering<'m, 'a> {
         share_registers(&mut self.kernel);
         self.kernel.graph = Graph::new(&self.kernel.steps);
     }
+}
+
+/// Keeps some of the steps: branches to the others lead to the next one that is kept.
+fn keep(steps: &mut Vec<Step>, keeps: &[bool]) {
+    let mut places = Vec::with_capacity(keeps.len() + 1);
+    let mut next = 0_i64;
+    for keep in keeps {
+        places.push(next);
+        next += i64::from(*keep);
+    }
+    let mut keep = keeps.iter();
+    steps.retain(|_| keep.next().copied().unwrap_or(true));
+    for step in steps.iter_mut().filter(|it| it.op == Op::Bra) {
+        for target in &mut step.from {
+            if let Operand::Number(it) = target {
+                let place = usize::try_from(*it).ok().and_then(|it| places.get(it));
+                *it = place.copied().unwrap_or(next);
+            }
+        }
+    }
+}
+
+/// Returns whether a step is a branch whose ways all lead to one place, with nothing on them.
+fn is_no_choice(steps: &[Step], at: usize) -> bool {
+    let end = |mut place: usize| {
+        for _ in 0..MOST_JUMPS {
+            match steps.get(place).map(|step| (step.op, step.guard, &step.from[..])) {
+                Some((Op::Bra, None, [Operand::Number(to)])) => {
+                    place = usize::try_from(*to).unwrap_or(usize::MAX);
+                }
+                _ => break,
+            }
+        }
+        place
+    };
+    let step = &steps[at];
+    step.op == Op::Bra
+        && step.from.iter().all(|target| match target {
+            Operand::Number(to) => usize::try_from(*to).is_ok_and(|to| end(to) == end(at + 1)),
+            _ => false,
+        })
 }
 
 /// Gives registers one number if they are never alive at once: states have a value for each number.

@@ -2,11 +2,14 @@
 
 use smallvec::SmallVec;
 
-use super::{State, Symbols, TRIES, signs};
+use super::{Made, NEGATIVE, State, Symbols, TRIES, signs};
 use crate::form::{Form, NewTerms, Symbol, Terms, divisor, floor, gcd, sum, times};
 
 /// Ways to part an offset into a row and a column.
 const MOST_GAPS: usize = 4;
+
+/// Quotients of quotients that a point is found through.
+const MOST_QUOTIENTS: u32 = 8;
 
 /// A term of what a bound is searched of, with the range of its symbol and the largest value.
 struct Ranged {
@@ -15,6 +18,45 @@ struct Ranged {
     low: i128,
     high: i128,
     most: Option<i128>,
+}
+
+/// A bound that was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    most: Option<i128>,
+    /// Whether the search came to its end. Otherwise the bound was good enough.
+    is_least: bool,
+}
+
+/// A value for each of some symbols.
+#[derive(Debug, Default)]
+pub(super) struct Point {
+    /// The number of the point that a value belongs to, and the value.
+    values: Vec<(u64, i128)>,
+    number: u64,
+}
+
+impl Point {
+    fn clear(&mut self, count: usize) {
+        self.number += 1;
+        if self.values.len() < count {
+            self.values.resize(count, (0, 0));
+        }
+    }
+
+    fn get(&self, symbol: Symbol) -> Option<i128> {
+        let (number, value) = self.values[symbol as usize];
+        (number == self.number).then_some(value)
+    }
+
+    fn set(&mut self, symbol: Symbol, value: i128) {
+        self.values[symbol as usize] = (self.number, value);
+    }
+}
+
+/// Returns the bits of the same symbols with the other signs: each symbol has two bits.
+pub(super) fn opposite(signs: u64) -> u64 {
+    (signs & NEGATIVE) << 1 | (signs >> 1) & NEGATIVE
 }
 
 /// Returns the smallest factor of a fact that removes one of the terms, as a fraction.
@@ -119,6 +161,99 @@ impl Symbols {
         depth: u32,
         goal: i128,
     ) -> Option<i128> {
+        let best = self.by_ranges(state, terms);
+        if depth == 0 || best.is_some_and(|best| best <= goal) || self.reaches(state, terms, depth) {
+            self.work += 1 + terms.len() as u64 / 4;
+            return best;
+        }
+        self.largest_from(state, terms, depth, goal, (usize::MAX, 0))
+    }
+
+    /// Returns whether a point is found at which the terms have the largest value that the ranges allow, and
+    /// at which all facts hold that a search as deep would combine: it would find no better bound.
+    fn reaches(&mut self, state: &State, terms: &[(Symbol, i128)], depth: u32) -> bool {
+        self.work += state.facts.len() as u64 / 16;
+        let mut point = std::mem::take(&mut self.point);
+        point.clear(self.known.len());
+        let aim = |(symbol, factor): &(Symbol, i128)| {
+            self.aim(state, &mut point, *symbol, *factor > 0, MOST_QUOTIENTS)
+        };
+        let is_reached = terms.iter().all(aim) && self.holds(state, &mut point, signs(terms), depth);
+        self.point = point;
+        is_reached
+    }
+
+    /// Sets a symbol to an end of its range, if what it was made of lets it have that value.
+    fn aim(&self, state: &State, point: &mut Point, symbol: Symbol, is_up: bool, depth: u32) -> bool {
+        let (low, high) = self.limits(state, symbol);
+        let end = if is_up { high } else { low };
+        if let Some(value) = point.get(symbol) {
+            return value == end;
+        }
+        if let (Made::Floor(quotient), 1..) = (&self.known[symbol as usize].made, depth) {
+            for (symbol, factor) in &quotient.form.terms {
+                self.aim(state, point, *symbol, is_up == (*factor > 0), depth - 1);
+            }
+        }
+        point.set(symbol, end);
+        true
+    }
+
+    /// Returns the value of a symbol at a point, which gets one if it has none.
+    fn at(&self, state: &State, point: &mut Point, symbol: Symbol, depth: u32) -> i128 {
+        if let Some(value) = point.get(symbol) {
+            return value;
+        }
+        let (low, high) = self.limits(state, symbol);
+        let wanted = match (&self.known[symbol as usize].made, depth) {
+            (Made::Floor(quotient), 1..) => {
+                let sum =
+                    quotient.form.terms.iter().try_fold(quotient.form.constant, |sum, (symbol, factor)| {
+                        sum.checked_add(times(*factor, self.at(state, point, *symbol, depth - 1))?)
+                    });
+                sum.map_or(0, |sum| floor(sum, quotient.by))
+            }
+            _ => 0,
+        };
+        let value = wanted.max(low).min(high);
+        point.set(symbol, value);
+        value
+    }
+
+    /// Returns whether the facts hold at a point that a search may use: those with a symbol and sign of the
+    /// terms, then those with one of what is left, and so on.
+    fn holds(&mut self, state: &State, point: &mut Point, signs: u64, depth: u32) -> bool {
+        let (mut seen, mut open) = (0, signs);
+        for _ in 0..depth {
+            let mut next = 0;
+            for fact in state.facts.iter().filter(|it| it.signs & open != 0 && it.signs & seen == 0) {
+                let sum = fact.terms.iter().try_fold(0_i128, |sum, (symbol, factor)| {
+                    sum.checked_add(times(*factor, self.at(state, point, *symbol, MOST_QUOTIENTS))?)
+                });
+                if sum.is_none_or(|sum| sum > fact.bound) {
+                    return false;
+                }
+                next |= opposite(fact.signs);
+            }
+            seen |= open;
+            open = next & !seen;
+            if open == 0 {
+                break;
+            }
+        }
+        true
+    }
+
+    /// Searches further. Facts behind the first one that could have been combined with the terms earlier, too,
+    /// were: each set of facts is looked at in one order.
+    fn largest_from(
+        &mut self,
+        state: &State,
+        terms: &[(Symbol, i128)],
+        depth: u32,
+        goal: i128,
+        (first, earlier): (usize, u64),
+    ) -> Option<i128> {
         self.work += 1 + terms.len() as u64 / 4;
         if terms.is_empty() {
             return Some(0);
@@ -138,12 +273,18 @@ impl Symbols {
         if common > 1 {
             let reduced: NewTerms =
                 terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
-            return self.largest(state, &reduced, depth, floor(goal, common))?.checked_mul(common);
+            return self
+                .largest_from(state, &reduced, depth, floor(goal, common), (first, earlier))?
+                .checked_mul(common);
         }
         self.tries -= 1;
         self.work += state.facts.len() as u64 / 8;
         let signs = signs(terms);
-        for fact in state.facts.iter().filter(|fact| fact.signs & signs != 0) {
+        // What was learnt last is tried first.
+        for (at, fact) in state.facts.iter().enumerate().rev() {
+            if fact.signs & signs == 0 || at > first && fact.signs & earlier != 0 {
+                continue;
+            }
             let Some((above, below)) = removing(terms, &fact.terms) else { continue };
             let Some(own) = times(above, fact.bound) else { continue };
             let rest = if depth == 1 {
@@ -153,7 +294,7 @@ impl Symbols {
             } else {
                 let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
                 sum(terms, below, &fact.terms, -above, terms.len() + 2)
-                    .and_then(|rest| self.largest(state, &rest, depth - 1, wanted))
+                    .and_then(|rest| self.largest_from(state, &rest, depth - 1, wanted, (at, signs)))
             };
             let Some(sum) = rest.and_then(|rest| own.checked_add(rest)) else { continue };
             let found = floor(sum, below);
@@ -177,18 +318,17 @@ impl Symbols {
             return simple;
         }
         let key = (state.number, depth, form.terms.clone());
-        let found = if let Some(found) = self.bounds.get(&key) {
+        let goal = goal.saturating_sub(form.constant);
+        let is_enough = |most: Option<i128>| most.is_some_and(|most| most <= goal);
+        let found = self.bounds.get(&key).filter(|it| it.is_least || is_enough(it.most));
+        let found = if let Some(found) = found {
             self.work += 1;
-            *found
+            found.most
         } else {
             self.tries = TRIES;
-            let goal = goal.saturating_sub(form.constant);
-            let found = self.largest(state, &form.terms, depth, goal);
-            // A bound that is good enough for one goal is not the least one.
-            if found.is_none_or(|found| found > goal) {
-                self.bounds.insert(key, found);
-            }
-            found
+            let most = self.largest(state, &form.terms, depth, goal);
+            self.bounds.insert(key, Found { most, is_least: !is_enough(most) });
+            most
         };
         found?.checked_add(form.constant)
     }

@@ -12,3 +12,4 @@ mod searches;
 #[path = "../../tests/kernels/spec.rs"]
 mod spec;
 mod stack;
+mod work;

@@ -1,0 +1,66 @@
+//! What costs no work: branches that choose nothing, searches of which a point shows that they are in vain.
+
+use super::doubtful::{bytes, proven_within, refused};
+
+/// So many choices, one after the other, by the bits of a loaded number.
+fn choices(count: u32, choice: &str) -> String {
+    let one = |bit: u32| {
+        format!(
+            "and.b32 %r7, %r6, {}; setp.eq.u32 %p1, %r7, 0; {} ",
+            1_u32 << bit,
+            choice.replace('$', &format!("$_{bit}"))
+        )
+    };
+    let all: String = (0..count).map(one).collect();
+    format!("ld.global.u32 %r6, [%rd2]; mov.u32 %r10, %r5; mov.u32 %r11, 0; {all} STORE")
+}
+
+#[track_caller]
+fn takes(body: &str, budget: u64, is_enough: bool) {
+    let found = proven_within(body, "0", budget);
+    assert_eq!(found, if is_enough { Ok([256, 4]) } else { found.clone() }, "{body}");
+    assert_eq!(found.is_ok(), is_enough, "{found:?}: {body}");
+}
+
+#[test]
+fn branches_around_nothing() {
+    let around = "@%p1 bra $a; mul.f32 %f1, %f1, %f1; $a:";
+    let (before, after) = (choices(0, ""), choices(30, around));
+    takes(&before, 60, true);
+    takes(&after, 60, true);
+    // A way on either side, one out of the line, and one within another.
+    takes(
+        &choices(30, "@%p1 bra $a; add.f32 %f1, %f1, %f1; bra $b; $a: add.f32 %f2, %f1, %f1; $b:"),
+        60,
+        true,
+    );
+    takes(&choices(30, "bra $t; $c: neg.f32 %f1, %f1; bra $e; $t: @%p1 bra $c; $e:"), 60, true);
+    let within =
+        "@%p1 bra $a; setp.gt.u32 %p2, %r6, 9; @%p2 bra $b; neg.f32 %f1, %f1; $b: abs.f32 %f1, %f1; $a:";
+    takes(&choices(30, within), 60, true);
+    // Each of these is looked at.
+    takes(&choices(30, "@%p1 bra $a; ld.global.u32 %r8, [%rd2]; $a:"), 60, false);
+    takes(&choices(30, "@%p1 bra $a; st.local.u32 [stack], 0; $a:"), 60, false);
+}
+
+#[test]
+fn branches_around_what_matters() {
+    let of = |choice: &str| choices(3, choice);
+    bytes(&of("@%p1 bra $a; add.u32 %r10, %r10, 1; $a:"), 268, 4);
+    bytes(&of("@%p1 bra $a; bra $b; $a: add.u32 %r10, %r10, 1; $b:"), 268, 4);
+    bytes(&of("bra $t; $c: add.u32 %r10, %r10, 1; bra $e; $t: @%p1 bra $c; $e:"), 268, 4);
+    bytes(&of("@%p1 bra $a; mov.u32 %r10, 99; $a:"), 400, 4);
+    // What has no value on one way.
+    refused(&of("@%p1 bra $a; mov.u32 %r20, 9; $a: mov.u32 %r10, %r20;"), "");
+    // Guards that end the thread, or that go past a store.
+    let load = "ld.global.u32 %r10, [%rd2];";
+    bytes(&format!("{load} setp.lt.u32 %p1, %r10, 50; @%p1 bra $a; ret; $a: STORE"), 200, 4);
+    bytes(&format!("{load} setp.lt.u32 %p1, %r10, 50; @!%p1 bra $a; STORE $a:"), 200, 4);
+    refused(&format!("{load} setp.lt.u32 %p1, %r10, 50; @!%p1 bra $a; $a: STORE"), "");
+    refused(&format!("{load} setp.lt.u32 %p1, %r10, 50; @%p1 bra $a; bra $a; $a: STORE"), "");
+    // Loops: with a counter that is needed, with none, and jumps to themselves.
+    bytes("mov.u32 %r10, 0; $l: add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 9; @%p1 bra $l; STORE", 40, 0);
+    bytes("mov.u32 %r10, 7; $l: setp.gt.u32 %p1, %r5, 99; @%p1 bra $l; bra $m; $m: STORE", 32, 0);
+    bytes("mov.u32 %r10, 7; setp.lt.u32 %p1, %r5, 99; @%p1 bra $m; $l: bra $l; $m: STORE", 32, 0);
+    bytes("mov.u32 %r10, 7; setp.lt.u32 %p1, %r5, 99; @%p1 bra $m; $l: bra $n; $n: bra $l; $m: STORE", 32, 0);
+}
