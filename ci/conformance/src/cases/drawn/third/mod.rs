@@ -1,4 +1,4 @@
-//! The third part of the draw: rows 301 to 400, which are sealed.
+//! The third part of the draw: rows 301 to 400: sealed until its score, and open since.
 
 use super::common::areas;
 
