@@ -6,7 +6,7 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::texture::{of_array, plain};
+use super::texture::{of_array, of_levels, plain};
 use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind};
@@ -128,12 +128,6 @@ pub(super) fn levels(
         store(log, array, size, &list)?;
     }
     Ok(made)
-}
-
-pub(super) fn of_levels(levels: cudaMipmappedArray_t) -> cudaResourceDesc {
-    let mut resource = cudaResourceDesc { resType: cudaResourceTypeMipmappedArray, ..Default::default() };
-    resource.res.mipmap.mipmap = levels;
-    resource
 }
 
 /// Normalized coordinates, the edge outside, and all levels.

@@ -5,10 +5,9 @@ use std::ptr;
 use cuda_sys::*;
 
 use super::image::{
-    ImageRead, Way, at_places, channels, filled, floats, levels, linear, normalized, of_levels, read,
-    read_integers,
+    ImageRead, Way, at_places, channels, filled, floats, levels, linear, normalized, read, read_integers,
 };
-use super::texture::{array, of_array, of_row, plain};
+use super::texture::{array, of_array, of_levels, of_row, plain};
 use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};

@@ -34,6 +34,12 @@ pub(super) fn of_array(array: cudaArray_t) -> cudaResourceDesc {
     resource
 }
 
+pub(super) fn of_levels(levels: cudaMipmappedArray_t) -> cudaResourceDesc {
+    let mut resource = cudaResourceDesc { resType: cudaResourceTypeMipmappedArray, ..Default::default() };
+    resource.res.mipmap.mipmap = levels;
+    resource
+}
+
 pub(super) fn of_row(start: *mut c_void, bytes: usize) -> cudaResourceDesc {
     let mut resource = cudaResourceDesc { resType: cudaResourceTypeLinear, ..Default::default() };
     resource.res.linear = cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
@@ -325,7 +331,7 @@ fn without_memory(cases: &mut Cases) {
             ("row", of_row(row.ptr(), 1024)),
             ("rows", of_rows(rows.ptr(), 16, 4, 512)),
             ("array", of_array(of)),
-            ("levels", super::image::of_levels(levels)),
+            ("levels", of_levels(levels)),
         ];
         let (mut textures, like, mut surface) = ([0; 4], plain(), 0);
         for (texture, (_, image)) in textures.iter_mut().zip(&images) {

@@ -2,6 +2,7 @@
 
 use crate::device::attribute;
 use crate::error::Answer;
+use crate::exec::geometry::Geometry;
 use crate::memory::{Extent, Format};
 use crate::sys::*;
 
@@ -15,20 +16,8 @@ const FLAGS: u32 = cudaArrayLayered
 /// For video, which a format of two planes must be: `CUDA_ARRAY3D_VIDEO_ENCODE_DECODE` of the driver API.
 const VIDEO: u32 = 0x100;
 
-/// The meaning of an array's dimensions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ArrayShape {
-    Line,
-    Plane,
-    Solid,
-    Lines,
-    Planes,
-    Cube,
-    Cubes,
-}
-
 /// The shape that extent and flags stand for.
-fn shape(extent: Extent, flags: u32) -> Option<ArrayShape> {
+fn shape(extent: Extent, flags: u32) -> Option<Geometry> {
     let (cube, layered) = (flags & cudaArrayCubemap != 0, flags & cudaArrayLayered != 0);
     let Extent { width, height, depth } = extent;
     if width == 0 {
@@ -37,48 +26,48 @@ fn shape(extent: Extent, flags: u32) -> Option<ArrayShape> {
     if cube {
         let square = width == height;
         return match layered {
-            false => (square && depth == 6).then_some(ArrayShape::Cube),
-            true => (square && depth > 0 && depth.is_multiple_of(6)).then_some(ArrayShape::Cubes),
+            false => (square && depth == 6).then_some(Geometry::Cube),
+            true => (square && depth > 0 && depth.is_multiple_of(6)).then_some(Geometry::Cubes),
         };
     }
     match (layered, height, depth) {
         (true, _, 0) => None,
-        (true, 0, _) => Some(ArrayShape::Lines),
-        (true, _, _) => Some(ArrayShape::Planes),
-        (false, 0, 0) => Some(ArrayShape::Line),
+        (true, 0, _) => Some(Geometry::Lines),
+        (true, _, _) => Some(Geometry::Planes),
+        (false, 0, 0) => Some(Geometry::Line),
         (false, 0, _) => None,
-        (false, _, 0) => Some(ArrayShape::Plane),
-        (false, _, _) => Some(ArrayShape::Solid),
+        (false, _, 0) => Some(Geometry::Plane),
+        (false, _, _) => Some(Geometry::Solid),
     }
 }
 
 /// The attributes that limit a texture of a shape: width, height, depth.
-fn texture(shape: ArrayShape, gather: bool, levels: bool) -> [Option<cudaDeviceAttr>; 3] {
+fn texture(shape: Geometry, gather: bool, levels: bool) -> [Option<cudaDeviceAttr>; 3] {
     match shape {
-        ArrayShape::Line if levels => [Some(cudaDevAttrMaxTexture1DMipmappedWidth), None, None],
-        ArrayShape::Line => [Some(cudaDevAttrMaxTexture1DWidth), None, None],
-        ArrayShape::Plane if gather => {
+        Geometry::Line if levels => [Some(cudaDevAttrMaxTexture1DMipmappedWidth), None, None],
+        Geometry::Line => [Some(cudaDevAttrMaxTexture1DWidth), None, None],
+        Geometry::Plane if gather => {
             [Some(cudaDevAttrMaxTexture2DGatherWidth), Some(cudaDevAttrMaxTexture2DGatherHeight), None]
         }
-        ArrayShape::Plane if levels => {
+        Geometry::Plane if levels => {
             [Some(cudaDevAttrMaxTexture2DMipmappedWidth), Some(cudaDevAttrMaxTexture2DMipmappedHeight), None]
         }
-        ArrayShape::Plane => [Some(cudaDevAttrMaxTexture2DWidth), Some(cudaDevAttrMaxTexture2DHeight), None],
-        ArrayShape::Solid => [
+        Geometry::Plane => [Some(cudaDevAttrMaxTexture2DWidth), Some(cudaDevAttrMaxTexture2DHeight), None],
+        Geometry::Solid => [
             Some(cudaDevAttrMaxTexture3DWidth),
             Some(cudaDevAttrMaxTexture3DHeight),
             Some(cudaDevAttrMaxTexture3DDepth),
         ],
-        ArrayShape::Lines => {
+        Geometry::Lines => {
             [Some(cudaDevAttrMaxTexture1DLayeredWidth), None, Some(cudaDevAttrMaxTexture1DLayeredLayers)]
         }
-        ArrayShape::Planes => [
+        Geometry::Planes => [
             Some(cudaDevAttrMaxTexture2DLayeredWidth),
             Some(cudaDevAttrMaxTexture2DLayeredHeight),
             Some(cudaDevAttrMaxTexture2DLayeredLayers),
         ],
-        ArrayShape::Cube => [Some(cudaDevAttrMaxTextureCubemapWidth), None, None],
-        ArrayShape::Cubes => [
+        Geometry::Cube => [Some(cudaDevAttrMaxTextureCubemapWidth), None, None],
+        Geometry::Cubes => [
             Some(cudaDevAttrMaxTextureCubemapLayeredWidth),
             None,
             Some(cudaDevAttrMaxTextureCubemapLayeredLayers),
@@ -87,25 +76,25 @@ fn texture(shape: ArrayShape, gather: bool, levels: bool) -> [Option<cudaDeviceA
 }
 
 /// The same for surfaces.
-fn surface(shape: ArrayShape) -> [Option<cudaDeviceAttr>; 3] {
+fn surface(shape: Geometry) -> [Option<cudaDeviceAttr>; 3] {
     match shape {
-        ArrayShape::Line => [Some(cudaDevAttrMaxSurface1DWidth), None, None],
-        ArrayShape::Plane => [Some(cudaDevAttrMaxSurface2DWidth), Some(cudaDevAttrMaxSurface2DHeight), None],
-        ArrayShape::Solid => [
+        Geometry::Line => [Some(cudaDevAttrMaxSurface1DWidth), None, None],
+        Geometry::Plane => [Some(cudaDevAttrMaxSurface2DWidth), Some(cudaDevAttrMaxSurface2DHeight), None],
+        Geometry::Solid => [
             Some(cudaDevAttrMaxSurface3DWidth),
             Some(cudaDevAttrMaxSurface3DHeight),
             Some(cudaDevAttrMaxSurface3DDepth),
         ],
-        ArrayShape::Lines => {
+        Geometry::Lines => {
             [Some(cudaDevAttrMaxSurface1DLayeredWidth), None, Some(cudaDevAttrMaxSurface1DLayeredLayers)]
         }
-        ArrayShape::Planes => [
+        Geometry::Planes => [
             Some(cudaDevAttrMaxSurface2DLayeredWidth),
             Some(cudaDevAttrMaxSurface2DLayeredHeight),
             Some(cudaDevAttrMaxSurface2DLayeredLayers),
         ],
-        ArrayShape::Cube => [Some(cudaDevAttrMaxSurfaceCubemapWidth), None, None],
-        ArrayShape::Cubes => [
+        Geometry::Cube => [Some(cudaDevAttrMaxSurfaceCubemapWidth), None, None],
+        Geometry::Cubes => [
             Some(cudaDevAttrMaxSurfaceCubemapLayeredWidth),
             None,
             Some(cudaDevAttrMaxSurfaceCubemapLayeredLayers),
@@ -131,12 +120,12 @@ pub(super) fn check(device: usize, format: Format, extent: Extent, flags: u32, l
     let right = || {
         let shape = shape(extent, flags)?;
         let has = |flag: u32| flags & flag != 0;
-        let sparse = matches!(shape, ArrayShape::Plane | ArrayShape::Solid | ArrayShape::Planes);
+        let sparse = matches!(shape, Geometry::Plane | Geometry::Solid | Geometry::Planes);
         let fits = within(device, extent, texture(shape, has(cudaArrayTextureGather), levels));
         let planar =
-            shape == ArrayShape::Plane && extent.width.is_multiple_of(2) && extent.height.is_multiple_of(2);
+            shape == Geometry::Plane && extent.width.is_multiple_of(2) && extent.height.is_multiple_of(2);
         let right = flags & !(FLAGS | VIDEO) == 0
-            && (!has(cudaArrayTextureGather) || shape == ArrayShape::Plane)
+            && (!has(cudaArrayTextureGather) || shape == Geometry::Plane)
             && (!has(cudaArraySparse) || (sparse && !has(cudaArrayDeferredMapping)))
             && fits
             && (!has(cudaArraySurfaceLoadStore) || within(device, extent, surface(shape)))

@@ -257,102 +257,57 @@ pub(crate) fn best(plain: Alu, wide: Alu) -> Alu {
     if cfg!(target_arch = "x86_64") { plain } else { wide }
 }
 
-/// Makes an operation of a function of one operand, for all lanes at once.
-#[inline(always)]
-pub(crate) fn map1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
-    let a = A::Word::row(file, s[1]);
-    let mut out = [D::Word::default(); LANES];
-    for lane in 0..LANES {
-        out[lane] = f(A::of(a[lane])).word();
-    }
-    D::Word::put(file, s[0], mask, &out);
+/// Functions that make operations of a function of so many operands, each with its slot.
+macro_rules! for_all_lanes {
+    ($($map:ident: $($t:ident $row:ident $slot:literal),*;)*) => {$(
+        /// Makes an operation of a function, for all lanes at once.
+        #[inline(always)]
+        pub(crate) fn $map<$($t: Value,)* D: Value>(
+            file: &mut File,
+            s: &Slots,
+            mask: u32,
+            f: impl Fn($($t),*) -> D,
+        ) {
+            $(let $row = $t::Word::row(file, s[$slot]);)*
+            let mut out = [D::Word::default(); LANES];
+            for lane in 0..LANES {
+                out[lane] = f($($t::of($row[lane])),*).word();
+            }
+            D::Word::put(file, s[0], mask, &out);
+        }
+    )*};
 }
 
-/// Does the same for two operands.
-#[inline(always)]
-pub(crate) fn map2<A: Value, B: Value, D: Value>(
-    file: &mut File,
-    s: &Slots,
-    mask: u32,
-    f: impl Fn(A, B) -> D,
-) {
-    let (a, b) = (A::Word::row(file, s[1]), B::Word::row(file, s[2]));
-    let mut out = [D::Word::default(); LANES];
-    for lane in 0..LANES {
-        out[lane] = f(A::of(a[lane]), B::of(b[lane])).word();
-    }
-    D::Word::put(file, s[0], mask, &out);
+for_all_lanes! {
+    map1: A a 1;
+    map2: A a 1, B b 2;
+    map3: A a 1, B b 2, C c 3;
 }
 
-/// Does the same for three operands.
-#[inline(always)]
-pub(crate) fn map3<A: Value, B: Value, C: Value, D: Value>(
-    file: &mut File,
-    s: &Slots,
-    mask: u32,
-    f: impl Fn(A, B, C) -> D,
-) {
-    let (a, b, c) = (A::Word::row(file, s[1]), B::Word::row(file, s[2]), C::Word::row(file, s[3]));
-    let mut out = [D::Word::default(); LANES];
-    for lane in 0..LANES {
-        out[lane] = f(A::of(a[lane]), B::of(b[lane]), C::of(c[lane])).word();
-    }
-    D::Word::put(file, s[0], mask, &out);
+/// The same for functions that take long.
+macro_rules! for_each_lane {
+    ($($each:ident: $($t:ident $slot:literal),*;)*) => {$(
+        /// Makes an operation of a function that takes long, for one lane of the mask after the other.
+        #[inline(always)]
+        pub(crate) fn $each<$($t: Value,)* D: Value>(
+            file: &mut File,
+            s: &Slots,
+            mask: u32,
+            f: impl Fn($($t),*) -> D,
+        ) {
+            for lane in lanes(mask) {
+                let value = f($($t::of($t::Word::row(file, s[$slot])[lane])),*).word();
+                D::Word::row_mut(file, s[0])[lane] = value;
+            }
+        }
+    )*};
 }
 
-/// Does the same for a function that takes long, for one lane of the mask after the other.
-#[inline(always)]
-fn each<D: Value>(file: &mut File, slot: Slot, mask: u32, f: impl Fn(&File, usize) -> D) {
-    for lane in lanes(mask) {
-        let value = f(file, lane).word();
-        D::Word::row_mut(file, slot)[lane] = value;
-    }
-}
-
-#[inline(always)]
-fn get<A: Value>(file: &File, slot: Slot, lane: usize) -> A {
-    A::of(A::Word::row(file, slot)[lane])
-}
-
-/// [`map1`] for a function that takes long.
-#[inline(always)]
-pub(crate) fn each1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
-    each(file, s[0], mask, |file, l| f(get(file, s[1], l)));
-}
-
-/// [`map2`] for a function that takes long.
-#[inline(always)]
-pub(crate) fn each2<A: Value, B: Value, D: Value>(
-    file: &mut File,
-    s: &Slots,
-    mask: u32,
-    f: impl Fn(A, B) -> D,
-) {
-    each(file, s[0], mask, |file, l| f(get(file, s[1], l), get(file, s[2], l)));
-}
-
-/// [`map3`] for a function that takes long.
-#[inline(always)]
-pub(crate) fn each3<A: Value, B: Value, C: Value, D: Value>(
-    file: &mut File,
-    s: &Slots,
-    mask: u32,
-    f: impl Fn(A, B, C) -> D,
-) {
-    each(file, s[0], mask, |file, l| f(get(file, s[1], l), get(file, s[2], l), get(file, s[3], l)));
-}
-
-/// The same for four operands.
-#[inline(always)]
-pub(crate) fn each4<A: Value, B: Value, C: Value, E: Value, D: Value>(
-    file: &mut File,
-    s: &Slots,
-    mask: u32,
-    f: impl Fn(A, B, C, E) -> D,
-) {
-    each(file, s[0], mask, |file, l| {
-        f(get(file, s[1], l), get(file, s[2], l), get(file, s[3], l), get(file, s[4], l))
-    });
+for_each_lane! {
+    each1: A 1;
+    each2: A 1, B 2;
+    each3: A 1, B 2, C 3;
+    each4: A 1, B 2, C 3, E 4;
 }
 
 /// Applies a function of two operands and the predicate in the fourth slot.
@@ -385,14 +340,14 @@ pub(crate) fn test<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A
     file.set_pred(s[0], bits, mask);
 }
 
-/// Applies a function of three operands and the carry flag, which gives a value and the new flag.
+/// Applies a function of two operands and the carry flag, which gives a value and the new flag.
 #[inline(always)]
-pub(crate) fn carry3<A: Value, D: Value>(
+pub(crate) fn carry2<A: Value>(
     file: &mut File,
     s: &Slots,
     mask: u32,
     set: bool,
-    f: impl Fn(A, A, D, bool) -> (D, bool),
+    f: impl Fn(A, A, bool) -> (A, bool),
 ) {
     let mut left = mask;
     let mut flags = file.carry;
@@ -400,9 +355,8 @@ pub(crate) fn carry3<A: Value, D: Value>(
         let lane = (left.trailing_zeros() & 31) as usize;
         let a = A::of(A::Word::row(file, s[1])[lane]);
         let b = A::of(A::Word::row(file, s[2])[lane]);
-        let c = D::of(D::Word::row(file, s[3])[lane]);
-        let (d, out) = f(a, b, c, file.carry >> lane & 1 != 0);
-        D::Word::row_mut(file, s[0])[lane] = d.word();
+        let (d, out) = f(a, b, file.carry >> lane & 1 != 0);
+        A::Word::row_mut(file, s[0])[lane] = d.word();
         flags = flags & !(1 << lane) | u32::from(out) << lane;
         left &= left - 1;
     }

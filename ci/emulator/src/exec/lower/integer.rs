@@ -7,7 +7,7 @@
 )]
 
 use super::{Failure, Lower, UNKNOWN};
-use crate::exec::file::{Alu, carry3};
+use crate::exec::file::{Alu, carry2};
 use crate::ptx::{Instruction, Type};
 
 /// The value with every bit set, which the device gives for a division by zero.
@@ -152,7 +152,7 @@ impl Lower<'_> {
         macro_rules! sum {
             ($t:ty, $sub:literal, $uses:literal, $sets:literal) => {
                 (|file: &mut _, s: &_, m: u32| {
-                    carry3::<$t, $t>(file, s, m, $sets, |a, b, _, carry| {
+                    carry2::<$t>(file, s, m, $sets, |a, b, carry| {
                         if $sub {
                             // The flag is the carry of `a + !b + 1`: set if nothing is borrowed.
                             let (d, x) = a.overflowing_sub(b);
@@ -181,7 +181,7 @@ impl Lower<'_> {
             };
         }
         let f = if ty.size() == 8 { pick!(u64) } else { pick!(u32) };
-        self.alu(f, &[d, a, b, a]);
+        self.alu(f, &[d, a, b]);
         Ok(())
     }
 

@@ -10,11 +10,10 @@ use super::super::common::{
 };
 use crate::case::Cases;
 use crate::cases::image::{
-    Way, at_places, channels, filled, floats, levels, linear, normalized, of_levels, read, read_integers,
-    texture,
+    Way, at_places, channels, filled, floats, levels, linear, normalized, read, read_integers, texture,
 };
 use crate::cases::kernel::fill;
-use crate::cases::texture::{of_array, of_row, plain};
+use crate::cases::texture::{of_array, of_levels, of_row, plain};
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
