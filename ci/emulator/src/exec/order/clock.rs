@@ -77,7 +77,7 @@ pub(super) type Position = (u64, u32);
 /// What a thread knows to have happened before.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
-    /// Lanes that know it, and since when. Whoever knows of a release by one of them after that knows it, too.
+    /// Lanes that know it, and since when. Whoever knows of a later release by one of them knows it, too.
     pub(super) by: LaneTime,
     /// If it is what they knew before and one chain: since when, and up to where.
     pub(super) from: Option<(LaneTime, Position)>,

@@ -70,7 +70,7 @@ impl Release {
         same.then(|| Self { it: Arc::clone(&self.it), lanes, ..*self })
     }
 
-    /// Whether it is by the same lanes as an earlier one that goes on with nothing, and not of an older fence.
+    /// Whether it is by the lanes of an earlier one that goes on with nothing, and not of an older fence.
     pub(super) fn is_instead(&self, old: &Self) -> bool {
         let of = |it: &Self| (it.it.block, it.it.warp, it.lanes);
         old.it.before.is_none() && of(self) == of(old) && old.it.time <= self.it.time

@@ -184,38 +184,41 @@ impl HappensBefore {
         let near = if narrow { releases.by(order, access, mask, false) } else { None };
         let below = (wide.is_some(), near.is_some());
         // An atomic operation, or a later write of the same thread, goes on with what is there.
-        let mut old = locations.remove(key).filter(|old| reads || old.by == by);
-        if let (Some(it), Some(_)) = (&mut old, &near)
-            && it.near.as_ref().is_some_and(|near| near.0 != block)
-        {
-            (it.near, it.chain) = (None, 0);
-        }
-        let mut location = old.unwrap_or(Location { wide: None, near: None, by, chain: 0 });
-        let same = location.by == by && mask.is_power_of_two();
-        if location.chain == 0 {
-            *chains += 1;
-            location.chain = *chains;
-        }
-        let mut both = |old: Option<Release>, new: Option<Release>, source| match new {
-            Some(new) => {
-                let alone = |old: &Release| same && new.is_instead(old);
-                let instead = !releases.is_exact || old.as_ref().is_some_and(alone);
-                Some(new.after(old, instead, source, joins))
-            }
-            None => old,
-        };
-        let of = location.near.as_ref().map_or(block, |near| near.0);
-        let source = location.chain * 2;
-        location.near = both(location.near.map(|near| near.1), near, source).map(|near| Box::new((of, near)));
-        location.wide = both(location.wide, wide, source + 1);
-        location.by = by;
-        if location.wide.is_none() && location.near.is_none() {
+        let old = locations.get(key);
+        let goes_on = old.as_ref().is_some_and(|old| reads || old.by == by);
+        if wide.is_none() && near.is_none() && !goes_on {
+            drop(locations.remove(key));
             return;
         }
-        if reads && rest != 0 {
-            access.find(order, rest, &location, below, joins);
+        let it = locations.entry(key);
+        let it = match it {
+            Some(it) if goes_on => it,
+            it => it.insert(Location { wide: None, near: None, by, chain: 0 }),
+        };
+        if near.is_some() && it.near.as_ref().is_some_and(|near| near.0 != block) {
+            (it.near, it.chain) = (None, 0);
         }
-        *locations.entry(key) = Some(location);
+        if it.chain == 0 {
+            *chains += 1;
+            it.chain = *chains;
+        }
+        let (same, source) = (it.by == by && mask.is_power_of_two(), it.chain * 2);
+        let mut both = |old: Option<Release>, new: Release, source| {
+            let alone = |old: &Release| same && new.is_instead(old);
+            let instead = !releases.is_exact || old.as_ref().is_some_and(alone);
+            new.after(old, instead, source, joins)
+        };
+        if let Some(new) = near {
+            let old = it.near.take().map(|near| near.1);
+            it.near = Some(Box::new((block, both(old, new, source))));
+        }
+        if let Some(new) = wide {
+            it.wide = Some(both(it.wide.take(), new, source + 1));
+        }
+        it.by = by;
+        if reads && rest != 0 {
+            access.find(order, rest, it, below, joins);
+        }
     }
 
     /// The lanes whose strong writes release what was before, for other operations and the host, and in which
