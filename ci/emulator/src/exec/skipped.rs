@@ -9,14 +9,18 @@
 //! threads leave after different numbers of turns.
 //!
 //! Only barriers for all threads count, and not those with a number of threads, which parts of a block use
-//! among themselves. A barrier of a warp is skipped by a thread behind it if others wait there for that
-//! thread. The barriers are those of the kernel itself and what is inlined there, the first 64: those of the
+//! among themselves. The lanes of a warp may meet at several barriers with one mask. So a thread behind a
+//! barrier of a warp skips it if others wait there for that thread and it can come to no other barrier of
+//! warps. The barriers are those of the kernel itself and what is inlined there, the first 64: those of the
 //! block, and then those of warps.
 
 use std::collections::HashMap;
 
-use super::program::{Behind, Ins, NONE, Op, Program};
+use super::program::{Behind, Ins, NONE, Op, Program, Target};
 use crate::fidelity::{self, Limit};
+
+/// Stands for all barriers of warps, and for functions, which may have some.
+const OF_WARPS: u128 = 1 << 64;
 
 impl Program {
     /// The code behind each barrier.
@@ -39,8 +43,8 @@ impl Behind {
         let mut barriers: Vec<u32> =
             (kernel.start..).zip(code).filter(|(_, ins)| is_barrier(ins)).map(|(at, _)| at).collect();
         let of_block = barriers.len();
-        let of_warps = (kernel.start..).zip(code).filter(|(_, ins)| matches!(ins.op, Op::WarpBarrier));
-        barriers.extend(of_warps.map(|(at, _)| at));
+        let warp_barriers = (kernel.start..).zip(code).filter(|(_, ins)| matches!(ins.op, Op::WarpBarrier));
+        barriers.extend(warp_barriers.map(|(at, _)| at));
         if barriers.len() > 64 {
             fidelity::note(Limit::Barriers);
             barriers.truncate(64);
@@ -48,9 +52,17 @@ impl Behind {
         if barriers.is_empty() {
             return Self::default();
         }
-        let mut own = vec![0_u64; code.len()];
+        let of_warps = |ins: &Ins| match ins.op {
+            Op::WarpBarrier => OF_WARPS,
+            Op::Call(call) => match program.calls.get(call as usize).map(|it| &it.target) {
+                Some(None | Some(Target::Routine(_))) => OF_WARPS,
+                _ => 0,
+            },
+            _ => 0,
+        };
+        let mut own: Vec<u128> = code.iter().map(of_warps).collect();
         for (number, at) in barriers.iter().enumerate() {
-            own[*at as usize - start] = 1 << number;
+            own[*at as usize - start] |= 1 << number;
         }
         let next = |at: usize| {
             let ins = &code[at];
@@ -65,7 +77,7 @@ impl Behind {
             falls.into_iter().chain(jumps).filter(|at| *at < code.len())
         };
         // The barriers that come before an instruction on some path, and those that it may still come to.
-        let (mut past, mut ahead) = (vec![0_u64; code.len()], own.clone());
+        let (mut past, mut ahead) = (vec![0_u128; code.len()], own.clone());
         let mut changed = true;
         while changed {
             changed = false;
@@ -82,7 +94,11 @@ impl Behind {
                 ahead[at] = more;
             }
         }
-        let of = past.iter().zip(&ahead).map(|(past, ahead)| past & !ahead).collect();
+        let of = |(past, ahead): (&u128, &u128)| {
+            let barriers = if ahead & OF_WARPS == 0 { 64 } else { of_block.min(64) };
+            u64::try_from(past & !ahead & ((1 << barriers) - 1)).unwrap_or(0)
+        };
+        let of = past.iter().zip(&ahead).map(of).collect();
         Self { barriers, of_block, start: kernel.start, of }
     }
 

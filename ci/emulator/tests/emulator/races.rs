@@ -116,7 +116,8 @@ fn a_barrier_that_part_of_a_warp_skips_is_named() {
     table(
         "races",
         "barrier",
-        "skipped_by_half_of_a_warp skipped_by_named_lanes skipped_in_a_loop skipped_before_the_others",
+        "skipped_by_half_of_a_warp skipped_by_named_lanes skipped_by_the_other_half skipped_in_a_loop
+          skipped_before_the_others",
     );
 }
 

@@ -558,6 +558,20 @@ __global__ void skipped_by_named_lanes(Shared *s, bool right) {
     s->out[threadIdx.x] = threadIdx.x; // skipped_by_named_lanes: second
 }
 
+// Halves of a warp may meet at two barriers with one mask.
+__global__ void skipped_by_the_other_half(Shared *s, bool right) {
+    unsigned lane = threadIdx.x % 32;
+    if (lane < 16) {
+        s->data[threadIdx.x] = lane;
+        __syncwarp(); // skipped_by_the_other_half: first
+    }
+    if (lane >= 16) {
+        s->data[threadIdx.x] = lane;
+        if (right) __syncwarp();
+    }
+    s->out[threadIdx.x] = s->data[threadIdx.x ^ (right ? 16 : 0)]; // skipped_by_the_other_half: second
+}
+
 // Lanes leave the loop after different numbers of turns.
 __global__ void skipped_in_a_loop(Shared *s, bool right) {
     for (unsigned at = threadIdx.x; at < (right ? 2 * N : N + 40); at += N) {
@@ -875,6 +889,7 @@ int main(int count, char **arguments) {
     CASE(vote_outside_of_its_mask, 1, 32);
     CASE(skipped_by_half_of_a_warp, 1, N);
     CASE(skipped_by_named_lanes, 1, N);
+    CASE(skipped_by_the_other_half, 1, N);
     CASE(skipped_in_a_loop, 1, N);
     CASE(skipped_before_the_others, 1, N);
     CASE(no_barrier, 1, N);

@@ -16,7 +16,7 @@ mod warp;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use self::clock::{Clock, Joins, Others};
+use self::clock::{Clock, Joins, LaneTime};
 use self::released::{Location, Locations, Release};
 pub(super) use self::strong::StrongAccess;
 use self::times::Times;
@@ -39,8 +39,6 @@ struct Meeting {
     /// What all of them know, and what is before fences of theirs.
     clock: Option<Arc<Clock>>,
     fenced: Option<Arc<Clock>>,
-    /// Lanes of a warp, and until when others know what they did.
-    lanes: Vec<(usize, u32, u32)>,
 }
 
 /// The order of the accesses of one block.
@@ -55,7 +53,6 @@ struct BlockOrder {
 /// The order of the accesses of all blocks.
 #[derive(Debug, Default)]
 pub(super) struct HappensBefore {
-    now: u32,
     joins: Joins,
     blocks: Vec<BlockOrder>,
     places: HashMap<u32, usize>,
@@ -71,8 +68,8 @@ pub(super) struct HappensBefore {
 
 impl HappensBefore {
     fn tick(&mut self) -> u32 {
-        self.now = self.now.saturating_add(1);
-        self.now
+        self.joins.now = self.joins.now.saturating_add(1);
+        self.joins.now
     }
 
     #[inline]
@@ -99,11 +96,11 @@ impl HappensBefore {
         // Nothing that another block has released there is of this one.
         self.locations.forget(shared);
         let now = self.tick();
-        let clock = Arc::new(Clock { all: 0, block, own: Times::All(0), others: Others::default() });
-        let warp = || WarpOrder::new(now, Arc::clone(&clock));
+        let clock = Arc::new(Clock::new(block));
+        let warp = |warp| WarpOrder::new((block, warp), now, Arc::clone(&clock));
         let order = BlockOrder {
             number: block,
-            warps: (0..threads.div_ceil(LANES)).map(|_| warp()).collect(),
+            warps: (0..threads.div_ceil(LANES)).map(warp).collect(),
             barriers: Default::default(),
             arrivals: Arrivals::default(),
         };
@@ -135,31 +132,27 @@ impl HappensBefore {
 
     /// Orders lanes that have met at a `__syncwarp`.
     pub(super) fn warp_meets(&mut self, block: u32, warp: usize, mask: u32) {
-        let (now, threads) = (self.tick(), self.joins.threads);
+        let now = self.tick();
         let Some((order, joins)) = self.warp_with_joins(block, warp) else { return };
         order.epoch = now;
         order.take_observed(mask, false, joins);
-        let mut all: Option<LaneGroup> = None;
+        let mut all: Option<Arc<Clock>> = None;
         for group in order.groups.iter().filter(|it| it.lanes & mask != 0) {
             all = Some(match all {
-                None => group.clone(),
-                // What they knew of other lanes of the warp counts only if it is the same.
-                Some(all) if all.with == group.with && all.met == group.met => {
-                    LaneGroup { clock: joins.joined(&all.clock, &group.clock), ..all }
-                }
-                Some(all) => {
-                    let (a, b) = (all.whole(warp, threads), group.whole(warp, threads));
-                    LaneGroup { clock: joins.joined(&a, &b), with: 0, met: 0, ..all }
-                }
+                Some(all) => joins.joined(&all, &group.clock),
+                None => Arc::clone(&group.clock),
             });
         }
-        let Some(all) = all else { return };
-        if let Some(fenced) = order.fenced(warp, mask, None, threads) {
-            order.pass_fences(mask, &fenced, 0);
+        let Some(clock) = all else { return };
+        if let Some(fenced) = order.fenced(mask, None, joins) {
+            order.pass_fences(mask, &fenced);
         }
-        // Lanes that were met before and not now are known as they were.
-        let clock = if all.with & !mask == 0 { all.clock } else { all.whole(warp, threads) };
-        order.regroup(LaneGroup { lanes: mask, clock, with: mask, met: now });
+        order.regroup(LaneGroup { lanes: mask, clock });
+        if let Some(group) = order.groups.last_mut() {
+            let clock = Arc::make_mut(&mut group.clock);
+            clock.own.join_lanes(warp, mask, now, joins.threads);
+            (clock.by, clock.from) = (LaneTime { block, warp, lanes: mask, time: now }, None);
+        }
     }
 
     /// Notes that lanes arrive at a barrier, and whether they wait there. Returns where other threads of the
@@ -172,7 +165,7 @@ impl HappensBefore {
         pc: u32,
         waits: bool,
     ) -> Option<u32> {
-        let (now, threads, at) = (self.tick(), self.joins.threads, self.place(block)?);
+        let (now, at) = (self.tick(), self.place(block)?);
         let BlockOrder { warps, barriers, .. } = &mut self.blocks[at];
         let (count, order) = (warps.len(), warps.get_mut(warp)?);
         let meeting = barriers.get_mut(barrier as usize)?;
@@ -181,22 +174,21 @@ impl HappensBefore {
         order.epoch = now;
         // A barrier is a fence for what its threads have read: `races.md` says why.
         order.take_observed(mask, true, &mut self.joins);
-        meeting.fenced = order.fenced(warp, mask, meeting.fenced.take(), threads);
+        meeting.fenced = order.fenced(mask, meeting.fenced.take(), &mut self.joins);
         for group in order.groups.iter().filter(|it| it.lanes & mask != 0) {
             meeting.clock = Some(match &meeting.clock {
                 Some(all) => self.joins.joined(all, &group.clock),
                 None => Arc::clone(&group.clock),
             });
-            if group.met != 0 {
-                meeting.lanes.push((warp, group.with, group.met));
-            }
         }
         if waits {
             meeting.waiting.resize(count, 0);
             meeting.waiting[warp] |= mask;
             meeting.count += mask.count_ones() as usize;
-        } else {
-            meeting.lanes.push((warp, mask, now));
+        } else if let Some(clock) = &mut meeting.clock {
+            let mut all = clock.of_nobody();
+            all.own.join_lanes(warp, mask, now, self.joins.threads);
+            *clock = Arc::new(all);
         }
         elsewhere
     }
@@ -208,38 +200,35 @@ impl HappensBefore {
         let BlockOrder { warps, barriers, .. } = &mut self.blocks[at];
         let Some(meeting) = barriers.get_mut(barrier as usize).map(std::mem::take) else { return };
         let Some(clock) = meeting.clock else { return };
-        let mut own = Times::All(now);
+        let first = meeting.waiting.iter().position(|lanes| *lanes != 0).unwrap_or(0);
+        let lanes = meeting.waiting.get(first).copied().unwrap_or(0);
+        let mut clock = Clock { from: None, ..Arc::unwrap_or_clone(clock) };
+        clock.by = LaneTime { block, warp: first, lanes, time: now };
         if meeting.count < threads {
-            own = clock.own.clone();
-            for (warp, lanes, time) in &meeting.lanes {
-                own.join_lanes(*warp, *lanes, *time, threads);
-            }
-            let each: Arc<[u32]> = (0..threads)
-                .map(|thread| {
-                    let known = own.of(u16::try_from(thread).unwrap_or(u16::MAX));
-                    let waits =
-                        meeting.waiting.get(thread / LANES).is_some_and(|it| it >> (thread % LANES) & 1 != 0);
-                    if waits { now } else { known }
-                })
-                .collect();
-            own = Times::Each(each);
+            let waiting = meeting.waiting.iter().enumerate();
+            waiting.for_each(|(warp, lanes)| clock.own.join_lanes(warp, *lanes, now, threads));
+        } else {
+            clock.own = Times::All(now);
         }
-        let clock = Arc::new(Clock { own, ..(*clock).clone() });
+        let clock = Arc::new(clock);
         for (order, mask) in warps.iter_mut().zip(&meeting.waiting).filter(|(_, mask)| **mask != 0) {
             order.epoch = now;
-            order.regroup(LaneGroup { lanes: *mask, clock: Arc::clone(&clock), with: 0, met: 0 });
+            order.regroup(LaneGroup { lanes: *mask, clock: Arc::clone(&clock) });
             if let Some(fenced) = &meeting.fenced {
-                order.pass_fences(*mask, fenced, 0);
+                order.pass_fences(*mask, fenced);
             }
         }
     }
 
     /// Notes a fence of lanes.
     pub(super) fn fence(&mut self, block: u32, warp: usize, mask: u32, scope: Scope) {
-        let (now, threads) = (self.tick(), self.joins.threads);
-        let Some((order, joins)) = self.warp_with_joins(block, warp) else { return };
         let wide = scope > Scope::Block;
-        order.take_observed(mask, wide, joins);
+        // It releases what it acquires, and so the time of the release is later.
+        if let Some((order, joins)) = self.warp_with_joins(block, warp) {
+            order.take_observed(mask, wide, joins);
+        }
+        let now = self.tick();
+        let Some(order) = self.warp(block, warp) else { return };
         order.epoch = now;
         if scope == Scope::System {
             order.system |= mask;
@@ -252,7 +241,7 @@ impl HappensBefore {
             it.lanes != 0
         });
         for group in order.groups.iter().filter(|it| it.lanes & mask != 0) {
-            let clock = group.whole(warp, threads);
+            let clock = Arc::clone(&group.clock);
             order.fences.push(Fenced { lanes: group.lanes & mask, wide, clock, time: now });
         }
     }
@@ -292,11 +281,9 @@ impl HappensBefore {
         let Some((order, joins)) = self.warp_with_joins(block, warp) else { return };
         order.epoch = now;
         for group in order.groups.iter().filter(|it| it.lanes & mask != 0) {
-            let new = Release::new(group.whole(warp, joins.threads), warp, group.lanes & mask, now);
-            all = Some(match all {
-                Some(old) => new.after(old, joins),
-                None => new,
-            });
+            let by = LaneTime { block, warp, lanes: group.lanes & mask, time: now };
+            let new = Release::new(Arc::clone(&group.clock), by);
+            all = Some(new.after(all, false, 0, joins));
         }
         self.chains += 1;
         let location = Location { wide: all, near: None, by: (block, u16::MAX), chain: self.chains };
@@ -322,21 +309,13 @@ impl HappensBefore {
     }
 
     /// Whether an earlier access of a thread happened before all that another one does now.
-    pub(super) fn is_before(&self, (block, thread): (u32, u16), epoch: u32, now: (u32, u16)) -> bool {
-        if (block, thread) == now {
+    pub(super) fn is_before(&self, who: (u32, u16), epoch: u32, now: (u32, u16)) -> bool {
+        if who == now {
             return true;
         }
         let Some(order) = self.blocks.get(self.last).filter(|it| it.number == now.0) else { return true };
         let (warp, lane) = (usize::from(now.1) / LANES, usize::from(now.1) % LANES);
-        let Some(group) = order.warps.get(warp).and_then(|it| it.group(lane)) else { return true };
-        if epoch < group.clock.all {
-            return true;
-        }
-        if block == now.0 {
-            let (other, at) = (usize::from(thread) / LANES, usize::from(thread) % LANES);
-            let met = other == warp && group.with >> at & 1 != 0 && epoch < group.met;
-            return met || epoch < group.clock.own.of(thread);
-        }
-        group.clock.of(block).is_some_and(|times| epoch < times.of(thread))
+        let group = order.warps.get(warp).and_then(|it| it.group(lane));
+        group.is_none_or(|it| it.clock.is_after(who, epoch))
     }
 }

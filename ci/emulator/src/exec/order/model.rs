@@ -154,6 +154,17 @@ impl Model {
     }
 }
 
+/// What most steps of a program are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    /// Something of everything.
+    Mixed,
+    /// Fences and atomic operations at few addresses, whose chains become long.
+    Chains,
+    /// Reads and writes of single lanes at many addresses, with few fences: more than a lane remembers.
+    Many,
+}
+
 /// A linear congruential generator.
 struct Draws(u64);
 
@@ -202,14 +213,26 @@ impl Both {
     }
 
     /// Does something in both. Returns what, for messages.
-    fn step(&mut self, draws: &mut Draws) -> String {
+    fn step(&mut self, draws: &mut Draws, mode: Mode) -> String {
         let (block, warp, mask) = (draws.below(BLOCKS as usize), draws.below(2), draws.mask());
+        // Few threads, so that they meet often.
+        let few = [1 << draws.below(2), 1 << draws.below(2), 0xf];
+        let (warp, mask) = match mode {
+            Mode::Mixed => (warp, mask),
+            Mode::Chains => (warp * draws.below(2), draws.one_of(&[few[0], few[1], few[2], mask])),
+            Mode::Many => (0, few[0]),
+        };
         let block = u32::try_from(block).unwrap();
         self.access(draws, block, warp);
         let threads: Vec<usize> = lanes(mask).map(|lane| number(block, warp, lane)).collect();
         let who = format!("lanes {mask:#x} of warp {warp} of block {block}");
         let scope = draws.one_of(&[Scope::Block, Scope::Device, Scope::Device]);
-        match draws.below(12) {
+        let act = match mode {
+            Mode::Mixed => draws.below(12),
+            Mode::Chains => draws.one_of(&[0, 0, 0, 3, 4, 6, 6, 6, 6, 6, 6, 6]),
+            Mode::Many => 6 * draws.below(30).min(1),
+        };
+        match act {
             0..3 => {
                 self.fast.fence(block, warp, mask, scope);
                 threads.iter().for_each(|thread| self.model.fence(*thread, scope > Scope::Block));
@@ -248,12 +271,16 @@ impl Both {
                 format!("all of block {block} wait")
             }
             _ => {
-                let (spread, from, bytes) =
-                    (draws.one_of(&[0, 1, 2, 4]), draws.below(4), draws.one_of(&[4, 4, 8]));
+                let (spread, from, bytes) = match mode {
+                    Mode::Mixed => (draws.one_of(&[0, 1, 2, 4]), draws.below(4), draws.one_of(&[4, 4, 8])),
+                    Mode::Chains => (draws.one_of(&[0, 0, 1]), draws.below(2), draws.one_of(&[4, 4, 8])),
+                    Mode::Many => (0, draws.below(20), 4),
+                };
                 let at: [*mut u8; LANES] = std::array::from_fn(|lane| {
                     std::ptr::without_provenance_mut(0x1000 + 8 * (from + lane * spread / 2))
                 });
-                let (reads, writes) = draws.one_of(&[(true, false), (false, true), (true, true)]);
+                let all = [(true, true), (true, true), (true, true), (true, false), (false, true)];
+                let (reads, writes) = draws.one_of(&all[if mode == Mode::Chains { 0 } else { 2 }..]);
                 let strength = Strength {
                     scope,
                     acquires: reads && draws.below(3) == 0,
@@ -284,10 +311,10 @@ impl Both {
 #[test]
 fn the_order_is_that_of_a_time_of_each_thread_for_each_thread() {
     let (mut before, mut checked) = (0_u32, 0_u32);
-    for seed in 0..150 {
+    for (seed, mode) in (0..600).zip([Mode::Mixed, Mode::Chains, Mode::Many].into_iter().cycle()) {
         let (mut draws, mut both, mut steps) = (Draws(seed), Both::new(), Vec::new());
-        for _ in 0..40 {
-            steps.push(both.step(&mut draws));
+        for _ in 0..if mode == Mode::Mixed { 40 } else { 160 } {
+            steps.push(both.step(&mut draws, mode));
             for _ in 0..if both.accesses.is_empty() { 0 } else { 200 } {
                 let (thread, count, epoch) = both.accesses[draws.below(both.accesses.len())];
                 let now = draws.below(BLOCKS as usize * THREADS);

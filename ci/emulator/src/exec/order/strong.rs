@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use super::HappensBefore;
-use super::clock::{Clock, Joins, Others};
+use super::clock::{Clock, Joins, LaneTime};
 use super::released::{Location, Release};
-use super::times::Times;
-use super::warp::{LaneGroup, Observed, WarpOrder};
+use super::warp::{Observed, WarpOrder};
 use crate::exec::file::{LANES, lanes};
 use crate::exec::program::{Scope, Strength};
 use crate::fidelity::{self, Limit};
@@ -63,38 +62,26 @@ impl StrongAccess<'_> {
 struct Releases {
     now: u32,
     is_exact: bool,
-    /// The last lane's group, and the whole of what it knew.
-    known: Option<(LaneGroup, Arc<Clock>)>,
     last: Option<Release>,
 }
 
 impl Releases {
     /// What lanes that release alike do.
-    fn by(
-        &mut self,
-        order: &WarpOrder,
-        access: &StrongAccess<'_>,
-        mask: u32,
-        wide: bool,
-        joins: &Joins,
-    ) -> Option<Release> {
+    fn by(&mut self, order: &WarpOrder, access: &StrongAccess<'_>, mask: u32, wide: bool) -> Option<Release> {
         let lane = mask.trailing_zeros() as usize;
         let (warp, block) = (access.warp, access.block);
         let (mut clock, mut time) = if access.strength.releases {
-            let group = order.group(lane)?;
-            let known = self.known.take().filter(|known| known.0.knows_the_same(group));
-            let known = known.unwrap_or_else(|| (group.clone(), group.whole(warp, joins.threads)));
-            (Arc::clone(&self.known.insert(known).1), self.now)
+            (Arc::clone(&order.group(lane)?.clock), self.now)
         } else {
             let (clock, time) = order.released(lane, wide)?;
             (Arc::clone(clock), time)
         };
         if !self.is_exact {
-            let (own, others) = (Times::All(0), Others::default());
-            (clock, time) = (Arc::new(Clock { all: self.now, block, own, others }), 0);
+            (clock, time) = (Arc::new(Clock { all: self.now, ..Clock::new(block).of_nobody() }), 0);
         }
         let last = self.last.take().and_then(|last| last.by(&clock, mask, time));
-        let release = last.unwrap_or_else(|| Release::new(clock, warp, mask, time));
+        let by = LaneTime { block, warp, lanes: mask, time };
+        let release = last.unwrap_or_else(|| Release::new(clock, by));
         self.last = Some(release.clone());
         Some(release)
     }
@@ -119,8 +106,8 @@ impl HappensBefore {
         if !is_exact {
             fidelity::note(Limit::KernelClocks);
         }
-        let now = if strength.releases || !is_exact { self.tick() } else { self.now };
-        let mut releases = Releases { now, is_exact, known: None, last: None };
+        let now = if strength.releases || !is_exact { self.tick() } else { self.joins.now };
+        let mut releases = Releases { now, is_exact, last: None };
         let (mut left, ascends) = (mask, access.ascends());
         while left != 0 {
             let first = left.trailing_zeros() as usize;
@@ -141,12 +128,18 @@ impl HappensBefore {
             for _ in 0..turns {
                 let turn = if alike { same } else { same & same.wrapping_neg() };
                 same &= !turn;
-                let mut strong = |key, it: &mut Self| it.strong_at(place, access, turn, key, &mut releases);
+                let mut strong = |key, it: &mut Self| {
+                    // Behind the first word it may know more.
+                    if strength.releases && key != at[first].addr() {
+                        releases.now = it.tick();
+                    }
+                    it.strong_at(place, access, turn, key, &mut releases);
+                };
                 self.visit(access, &mut strong, first, bytes);
             }
         }
         if strength.releases || !is_exact {
-            self.blocks[place].warps[warp].epoch = now;
+            self.blocks[place].warps[warp].epoch = releases.now;
         }
     }
 
@@ -185,40 +178,47 @@ impl HappensBefore {
         }
         let last = 31 - mask.leading_zeros() as usize;
         let by = (block, u16::try_from(warp * LANES + last).unwrap_or(u16::MAX));
-        let wide = if access.is_wide() { releases.by(order, access, mask, true, joins) } else { None };
+        let wide = if access.is_wide() { releases.by(order, access, mask, true) } else { None };
         let narrow = !access.is_wide()
             || !strength.releases && order.fences.iter().any(|it| !it.wide && it.lanes & mask != 0);
-        let near = if narrow { releases.by(order, access, mask, false, joins) } else { None };
+        let near = if narrow { releases.by(order, access, mask, false) } else { None };
         let below = (wide.is_some(), near.is_some());
         // An atomic operation, or a later write of the same thread, goes on with what is there.
-        let mut old = locations.remove(key).filter(|old| reads || old.by == by);
-        if let (Some(it), Some(_)) = (&mut old, &near)
-            && it.near.as_ref().is_some_and(|near| near.0 != block)
-        {
-            (it.near, it.chain) = (None, 0);
-        }
-        let mut location = old.unwrap_or(Location { wide: None, near: None, by, chain: 0 });
-        let same = location.by == by && mask.is_power_of_two();
-        let mut both = |old: Option<Release>, new: Option<Release>| match (old, new) {
-            (Some(old), Some(new)) if same && old.is_alone(block, warp, mask) => Some(new),
-            (Some(old), Some(new)) => Some(new.after(old, joins)),
-            (old, new) => new.or(old),
-        };
-        let of = location.near.as_ref().map_or(block, |near| near.0);
-        location.near = both(location.near.map(|near| near.1), near).map(|near| Box::new((of, near)));
-        location.wide = both(location.wide.filter(|_| releases.is_exact || wide.is_none()), wide);
-        location.by = by;
-        if location.wide.is_none() && location.near.is_none() {
+        let old = locations.get(key);
+        let goes_on = old.as_ref().is_some_and(|old| reads || old.by == by);
+        if wide.is_none() && near.is_none() && !goes_on {
+            drop(locations.remove(key));
             return;
         }
-        if location.chain == 0 {
+        let it = locations.entry(key);
+        let it = match it {
+            Some(it) if goes_on => it,
+            it => it.insert(Location { wide: None, near: None, by, chain: 0 }),
+        };
+        if near.is_some() && it.near.as_ref().is_some_and(|near| near.0 != block) {
+            (it.near, it.chain) = (None, 0);
+        }
+        if it.chain == 0 {
             *chains += 1;
-            location.chain = *chains;
+            it.chain = *chains;
         }
+        let (same, source) = (it.by == by && mask.is_power_of_two(), it.chain * 2);
+        let mut both = |old: Option<Release>, new: Release, source| {
+            let alone = |old: &Release| same && new.is_instead(old);
+            let instead = !releases.is_exact || old.as_ref().is_some_and(alone);
+            new.after(old, instead, source, joins)
+        };
+        if let Some(new) = near {
+            let old = it.near.take().map(|near| near.1);
+            it.near = Some(Box::new((block, both(old, new, source))));
+        }
+        if let Some(new) = wide {
+            it.wide = Some(both(it.wide.take(), new, source + 1));
+        }
+        it.by = by;
         if reads && rest != 0 {
-            access.find(order, rest, &location, below, joins);
+            access.find(order, rest, it, below, joins);
         }
-        *locations.entry(key) = Some(location);
     }
 
     /// The lanes whose strong writes release what was before, for other operations and the host, and in which

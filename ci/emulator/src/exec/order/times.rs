@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::exec::file::LANES;
+use crate::exec::file::{LANES, lanes};
 
 /// A time for each thread of a block.
 #[derive(Clone, Debug)]
@@ -57,9 +57,8 @@ impl Times {
                 Self::Lanes { all, warp, lanes, time },
                 Self::Lanes { all: other, warp: same, lanes: of, time: until },
             ) if (warp, lanes) == (same, of) => all >= other && time >= until,
-            (Self::Each(a), Self::Lanes { all, warp, lanes, time }) => {
-                let mut its = a.iter().skip(warp * LANES).take(LANES).enumerate();
-                its.all(|(lane, it)| lanes >> lane & 1 == 0 || it >= time)
+            (Self::Each(a), Self::Lanes { all, warp, lanes: of, time }) => {
+                lanes(*of).all(|lane| a.get(warp * LANES + lane).is_none_or(|it| it >= time))
                     && (*all == 0 || a.iter().fold(true, |covers, it| covers & (it >= all)))
             }
             (Self::Lanes { all: 0, .. }, Self::Each(_)) => false,
@@ -96,8 +95,9 @@ impl Times {
                     each.iter_mut().for_each(|it| *it = all.max(*it));
                 }
                 if let Self::Lanes { warp, lanes: of, time, .. } = other {
-                    let its = each.iter_mut().skip(warp * LANES).take(LANES).enumerate();
-                    its.filter(|(lane, _)| of >> lane & 1 != 0).for_each(|(_, it)| *it = *time.max(it));
+                    for lane in lanes(*of) {
+                        each.get_mut(warp * LANES + lane).into_iter().for_each(|it| *it = *time.max(it));
+                    }
                 }
             }
             _ => {

@@ -2,37 +2,18 @@
 
 use std::sync::Arc;
 
-use super::clock::{Clock, Joins};
+use super::clock::{Clock, Joins, LaneTime};
 use super::released::Release;
 use crate::exec::file::{LANES, lanes};
 
 /// The most reads of lanes that are remembered before they are joined.
 const MOST: usize = 8;
 
-/// Lanes of a warp that know the same. They know of the lanes `with` what these did before `met`, besides.
+/// Lanes of a warp that know the same.
 #[derive(Clone, Debug)]
 pub(super) struct LaneGroup {
     pub(super) lanes: u32,
     pub(super) clock: Arc<Clock>,
-    pub(super) with: u32,
-    pub(super) met: u32,
-}
-
-impl LaneGroup {
-    /// Whether other lanes know the same, by one clock.
-    pub(super) fn knows_the_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.clock, &other.clock) && (self.with, self.met) == (other.with, other.met)
-    }
-
-    /// All that the lanes know.
-    pub(super) fn whole(&self, warp: usize, threads: usize) -> Arc<Clock> {
-        if self.met == 0 {
-            return Arc::clone(&self.clock);
-        }
-        let mut all = (*self.clock).clone();
-        all.own.join_lanes(warp, self.with, self.met, threads);
-        Arc::new(all)
-    }
 }
 
 /// A fence of some lanes: what was before it. With `wide`, it reaches beyond the block.
@@ -72,6 +53,8 @@ impl Observed {
 /// The order of one warp.
 #[derive(Debug)]
 pub(super) struct WarpOrder {
+    /// Its block, and its number there.
+    pub(super) at: (u32, usize),
     pub(super) epoch: u32,
     /// Each lane is in one of them.
     pub(super) groups: Vec<LaneGroup>,
@@ -88,10 +71,11 @@ pub(super) struct WarpOrder {
 }
 
 impl WarpOrder {
-    pub(super) fn new(epoch: u32, clock: Arc<Clock>) -> Self {
+    pub(super) fn new(at: (u32, usize), epoch: u32, clock: Arc<Clock>) -> Self {
         Self {
+            at,
             epoch,
-            groups: vec![LaneGroup { lanes: u32::MAX, clock, with: 0, met: 0 }],
+            groups: vec![LaneGroup { lanes: u32::MAX, clock }],
             fences: Vec::new(),
             together: Vec::new(),
             alone: Vec::new(),
@@ -129,49 +113,52 @@ impl WarpOrder {
                 continue;
             }
             mask &= !lanes;
-            let Some(both) = release.join_to(&group.clock, joins) else { continue };
+            let by = LaneTime { block: self.at.0, warp: self.at.1, lanes, time: joins.now };
+            let Some(clock) = release.acquired(&group.clock, by, joins) else { continue };
             if lanes == group.lanes {
-                self.groups[at].clock = both;
+                self.groups[at].clock = clock;
             } else {
-                let new = LaneGroup { lanes, clock: both, ..group.clone() };
                 self.groups[at].lanes &= !lanes;
-                self.groups.push(new);
+                self.groups.push(LaneGroup { lanes, clock });
             }
         }
     }
 
     /// Lanes have read what others released.
     pub(super) fn observe(&mut self, new: Observed, joins: &mut Joins) {
+        self.together.retain_mut(|it| {
+            if it.is_in(&new) {
+                it.lanes &= !new.lanes;
+            }
+            it.lanes != 0
+        });
         if !new.lanes.is_power_of_two() || self.together.len() < MOST && self.found & new.lanes == 0 {
-            self.together.retain_mut(|it| {
-                if it.is_in(&new) {
-                    it.lanes &= !new.lanes;
-                }
-                it.lanes != 0
-            });
             self.together.push(new);
             if self.together.len() > MOST {
-                self.found |= self.together.iter().fold(0, |all, it| all | it.lanes);
                 for it in std::mem::take(&mut self.together) {
-                    lanes(it.lanes).for_each(|lane| self.observe(it.of(lane), joins));
+                    lanes(it.lanes).for_each(|lane| self.remember(lane, it.of(lane), joins));
                 }
             }
             return;
         }
-        self.alone.resize_with(LANES, Vec::new);
-        self.found |= new.lanes;
-        let its = &mut self.alone[new.lanes.trailing_zeros() as usize];
-        match its.iter_mut().find(|it| it.is_in(&new)) {
+        let lane = new.lanes.trailing_zeros() as usize;
+        match self.alone.get_mut(lane).and_then(|its| its.iter_mut().find(|it| it.is_in(&new))) {
             Some(it) => *it = new,
-            None => its.push(new),
+            None => self.remember(lane, new, joins),
         }
+    }
+
+    /// Adds to what a lane has read alone, which may be earlier than the rest.
+    fn remember(&mut self, lane: usize, new: Observed, joins: &mut Joins) {
+        self.alone.resize_with(LANES, Vec::new);
+        self.found |= 1 << lane;
+        let its = &mut self.alone[lane];
+        its.push(new);
         if its.len() > MOST {
             for near in [false, true] {
                 let several: Vec<_> = its.extract_if(.., |it| it.near == near).collect();
-                let clocks = several.iter().map(|it| it.release.clock(joins)).collect::<Vec<_>>();
-                let both = |a: Arc<Clock>, b: Arc<Clock>| joins.joined(&a, &b);
-                if let (Some(clock), Some(one)) = (clocks.into_iter().reduce(both), several.first()) {
-                    let release = Release::new(clock, 0, 0, 0);
+                if let [one, more @ ..] = &*several {
+                    let release = one.release.joined(more.iter().map(|it| &it.release), joins);
                     its.push(Observed { release, source: 0, ..one.clone() });
                 }
             }
@@ -226,34 +213,31 @@ impl WarpOrder {
         its.max_by_key(|it| it.time).map(|it| (&it.clock, it.time))
     }
 
-    /// What is before wide fences of lanes.
+    /// What is before wide fences of lanes, and of others.
     pub(super) fn fenced(
         &self,
-        warp: usize,
         mask: u32,
-        old: Option<Arc<Clock>>,
-        threads: usize,
+        mut all: Option<Arc<Clock>>,
+        joins: &mut Joins,
     ) -> Option<Arc<Clock>> {
-        let mut all = old.map(Arc::unwrap_or_clone);
         for it in self.fences.iter().filter(|it| it.wide && it.lanes & mask != 0) {
-            let all = match &mut all {
-                Some(all) => {
-                    all.join(&it.clock, threads);
-                    all
-                }
-                none => none.insert((*it.clock).clone()),
-            };
-            all.own.join_lanes(warp, it.lanes & mask, it.time, threads);
+            let mut both = all.map_or_else(|| Arc::clone(&it.clock), |all| joins.joined(&all, &it.clock));
+            if it.time != 0 {
+                let mut all = both.of_nobody();
+                all.own.join_lanes(self.at.1, it.lanes & mask, it.time, joins.threads);
+                both = Arc::new(all);
+            }
+            all = Some(both);
         }
-        all.map(Arc::new)
+        all
     }
 
     /// Lanes have the fences of all whom they have met.
-    pub(super) fn pass_fences(&mut self, mask: u32, clock: &Arc<Clock>, time: u32) {
+    pub(super) fn pass_fences(&mut self, mask: u32, clock: &Arc<Clock>) {
         self.fences.retain_mut(|it| {
             it.lanes &= !mask;
             it.lanes != 0
         });
-        self.fences.push(Fenced { lanes: mask, wide: true, clock: Arc::clone(clock), time });
+        self.fences.push(Fenced { lanes: mask, wide: true, clock: Arc::clone(clock), time: 0 });
     }
 }
