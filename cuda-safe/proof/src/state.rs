@@ -175,6 +175,8 @@ pub(crate) struct State {
 const MOST_FACTS: usize = 48;
 /// Symbols and bounds for which there is room from the start.
 const MOST_EXPECTED: usize = 400;
+/// Facts that a case may learn.
+const ROOM: usize = 6;
 /// Times that facts are looked through for those that may be forgotten.
 const MOST_SWEEPS: u32 = 200;
 /// Combinations of facts that one bound may try.
@@ -457,6 +459,13 @@ impl Symbols {
         }
     }
 
+    /// Makes room for facts of cases, which have no registers and so do not know what is used.
+    pub(crate) fn make_room(&mut self, state: &mut State) {
+        if state.facts.len() + ROOM > MOST_FACTS {
+            self.forget_unused(state);
+        }
+    }
+
     /// Forgets definitions of quotients that no register and no other fact has: whoever divides again has
     /// them again.
     fn forget_unused(&mut self, state: &mut State) {
@@ -468,6 +477,7 @@ impl Symbols {
         let mut used = vec![false; self.known.len()];
         let mut mark = |terms: &Terms| terms.iter().for_each(|(symbol, _)| used[*symbol as usize] = true);
         let mut tests = Vec::new();
+        state.kept.forms().for_each(|form| mark(&form.terms));
         for value in &state.registers {
             match value {
                 Value::Number(form) => mark(&form.terms),
@@ -483,6 +493,18 @@ impl Symbols {
                 Test::Unknown | Test::Is(_) => {}
             }
         }
+        // What a larger or smaller number is made of says how far it is from others.
+        for symbol in
+            (0..used.len()).rev().filter(|symbol| matches!(self.known[*symbol].made, Made::Extreme(_)))
+        {
+            if let (true, Made::Extreme(it)) = (used[symbol], &self.known[symbol].made) {
+                it.of.iter().flat_map(|it| &it.terms).for_each(|(symbol, _)| used[*symbol as usize] = true);
+            }
+        }
+        let is_unused_extreme = |(symbol, _): &(Symbol, i128)| {
+            !used[*symbol as usize] && matches!(self.known[*symbol as usize].made, Made::Extreme(_))
+        };
+        Rc::make_mut(&mut state.facts).retain(|it| !it.terms.iter().any(is_unused_extreme));
         let is_quotient = |symbol: Symbol| matches!(self.known[symbol as usize].made, Made::Floor(_));
         let is_unused = |used: &[bool], symbol: Symbol| !used[symbol as usize] && is_quotient(symbol);
         // What a test says of such quotients alone is of no use either.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::analysis::{Analysis, Doubt};
-use crate::form::{Form, gcd};
+use crate::form::{Form, Symbol, gcd, remainder};
 use crate::kept::Kept;
 use crate::refine::{not, or};
 use crate::slice::{Op, Operand, Origin, Space, Step};
@@ -40,12 +40,26 @@ impl Analysis<'_> {
             return self.set(state, to, Value::Test(test));
         }
         // A form that became too large is forgotten.
-        let value = match self.compute(state, step).filter(|_| self.bits(to) <= 64) {
+        let bits = self.bits(to);
+        let value = match self.compute(state, step).filter(|_| bits <= 64) {
             None => Value::Unset,
-            Some(form) => Value::Number(match form.as_constant() {
-                Some(constant) => Form::constant(signed(constant, self.bits(to))),
-                None => form,
-            }),
+            Some(mut form) => {
+                // Of a number the register has the lowest bits only: a form that may be outside of the type's
+                // range is as good without multiples of what the type counts to.
+                let keeps = |(_, factor): &(Symbol, i128)| remainder(*factor, 1 << bits) != 0;
+                if !form.terms.iter().all(keeps)
+                    && ![true, false]
+                        .into_iter()
+                        .any(|is_signed| self.symbols.is_within(state, &form, 2, range_of(bits, is_signed)))
+                {
+                    form.terms.retain(keeps);
+                    form.constant = signed(form.constant, bits);
+                }
+                Value::Number(match form.as_constant() {
+                    Some(constant) => Form::constant(signed(constant, bits)),
+                    None => form,
+                })
+            }
         };
         self.set(state, to, value);
     }
@@ -440,6 +454,7 @@ impl Analysis<'_> {
 
     /// Returns `a` where the test holds, and `b` where it does not.
     fn choose(&mut self, state: &mut State, test: &Test, a: &Form, b: &Form) -> Option<Form> {
+        self.symbols.make_room(state);
         let (mut one, mut other) = (state.case(), state.case());
         match (self.refine(&mut one, test, true), self.refine(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),

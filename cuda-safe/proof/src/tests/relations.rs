@@ -302,3 +302,22 @@ fn rounds_of_a_stride_in_a_row() {
     bytes(&of("3", "setp.ge.s32 %p1, %r10, 251;"), 1772, 0);
     bytes(&of("3", "setp.ge.s32 %p1, %r10, 250;").replace("249", "250"), 1004, 0);
 }
+
+#[test]
+fn counters_that_are_copied_to_64_bits() {
+    let of = |copy: &str, back: &str, step: &str| {
+        format!(
+            "mov.u32 %r10, %r1; setp.ge.s32 %p1, %r10, %r2; @%p1 ret; $l: {copy} STORE {back} \
+             add.s32 %r10, %r6, {step}; setp.lt.s32 %p1, %r10, %r2; @%p1 bra $l;"
+        )
+    };
+    let (copy, back) = ("cvt.s64.s32 %rd5, %r10;", "cvt.u32.u64 %r6, %rd5;");
+    bytes(&of(copy, back, "7"), 400, 0);
+    bytes(&of(copy, "add.s64 %rd5, %rd5, 0x300000000; cvt.u32.u64 %r6, %rd5;", "7"), 400, 0);
+    bytes(&of("mul.wide.s32 %rd5, %r10, 8;", "shr.u64 %rd5, %rd5, 3; cvt.u32.u64 %r6, %rd5;", "7"), 400, 0);
+    // Fewer bits, other bits, a step back.
+    refused(&of("cvt.s64.s8 %rd5, %r10;", back, "-70"), "");
+    refused(&of(copy, "shl.b64 %rd5, %rd5, 31; shr.u64 %rd5, %rd5, 30; cvt.u32.u64 %r6, %rd5;", "-1"), "");
+    refused(&of(copy, "shr.s64 %rd5, %rd5, 1; cvt.u32.u64 %r6, %rd5;", "-1"), "");
+    refused(&of(copy, back, "-7"), "");
+}

@@ -293,3 +293,17 @@ extern "C" __global__ void cut_rows(const int* ends, const float* x, float* out,
     for (int at = max(ends[i], 0); at < end; ++at) sum += x[at];
     out[i] = sum;
 }
+
+// A box around each pixel, with the nearest pixel for those outside: more bounds than are kept.
+extern "C" __global__ void box(const float* x, float* out, int width, int height, int r) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (column >= width || row >= height) return;
+    float sum = 0.0f;
+    for (int dy = -r; dy <= r; ++dy) {
+        for (int dx = -r; dx <= r; ++dx) {
+            int y = min(max(row + dy, 0), height - 1), at = min(max(column + dx, 0), width - 1);
+            sum += x[y * width + at];
+        }
+    }
+    out[row * width + column] = sum;
+}
