@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use crate::analysis::{Analysis, Doubt};
 use crate::form::{Form, gcd};
 use crate::kept::Kept;
@@ -90,6 +92,11 @@ impl Analysis<'_> {
                     return Some(value);
                 }
                 return self.choose(state, &test, &a, &b);
+            }
+            (_, operands) if step.is_of_floats() => {
+                let operands: SmallVec<[Form; 2]> =
+                    operands.iter().map(|it| self.number(state, *it, at)).collect();
+                return self.float(state, step, &operands);
             }
             _ => {}
         }
