@@ -251,14 +251,7 @@ impl Analysis<'_> {
                     Op::Or => (xl.max(yl), ones(xh.max(yh))),
                     _ => (0, ones(xh.max(yh))),
                 };
-                let result = any(self, bits, low / unit, high / unit).times(unit)?;
-                if step.op == Op::And && high < range_of(bits, true).1 {
-                    for limit in [&x, &y] {
-                        let below = result.plus(limit, -1)?;
-                        self.symbols.assume(state, &below, 0);
-                    }
-                }
-                Some(result)
+                any(self, bits, low / unit, high / unit).times(unit)
             }
             Op::Div | Op::Rem => {
                 let a = self.symbols.reading(state, &a, bits, is_signed);

@@ -433,9 +433,13 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     /// Adds a step of floats.
     fn float(&mut self, step: Step) -> Refused {
-        let is_wide = |to: &u32| self.bits(*to) >= step.bits;
-        if !step.to.iter().all(is_wide) {
-            return Err("a float in a register of fewer bits".to_owned());
+        // An integer is extended.
+        let fits = |to: &u32| match self.bits(*to) {
+            own if step.op == Op::ToInteger => own >= step.bits,
+            own => own == step.bits,
+        };
+        if !step.to.iter().all(fits) {
+            return Err("a float in a register of other bits".to_owned());
         }
         self.push(step);
         Ok(())

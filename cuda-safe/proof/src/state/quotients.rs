@@ -41,11 +41,7 @@ impl Symbols {
         let key = (rest, by);
         if let Some(quotient) = self.quotients.get(&key).copied() {
             self.define(state, outer.as_ref(), quotient)?;
-            let quotient = Form::symbol(quotient);
-            return match self.range(state, &quotient, 2)? {
-                (low, high) if low == high => whole.add(low),
-                _ => whole.plus(&quotient, 1),
-            };
+            return whole.plus(&Form::symbol(quotient), 1);
         }
         let (rest, by) = key;
         let (low, high) = self.range(state, &rest, 2)?;

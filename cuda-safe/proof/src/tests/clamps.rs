@@ -187,6 +187,9 @@ fn ends_that_are_rounded() {
     };
     bytes(&below("s32"), 404, 4);
     refused(&below("u32"), "");
+    // A register of other bits.
+    refused(&clamped("max.f32 %rd5, %f1, 0f00000000; cvt.u32.u64 %r10, %rd5;"), "a register of other bits");
+    refused(&clamped("cvt.rzi.s64.f32 %r10, %f3;"), "a register of other bits");
     // Half of a float of 64 bits is none, and neither is a float with zeros above.
     refused(
         &clamped(
