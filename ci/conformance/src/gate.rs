@@ -85,8 +85,8 @@ impl Gate {
     }
 
     /// Makes calls while the stream is held, and notes whether they wait.
-    pub(crate) fn waits(&self, log: &mut Log, calls: impl FnOnce(&mut Log)) {
-        let (waited, ()) = self.blocks(|| calls(log));
+    pub(crate) fn waits<R>(&self, log: &mut Log, calls: impl FnOnce(&mut Log) -> R) {
+        let (waited, _) = self.blocks(|| calls(log));
         log.fact("waits", waited);
     }
 }

@@ -13,7 +13,7 @@ const DRAWN: &str = include_str!("../drawn.tsv");
 pub(crate) const PREFIX: &str = "drawn/";
 
 /// The parts of the draw, by their rows. Each has a score of its own.
-const PARTS: [RangeInclusive<usize>; 3] = [1..=150, 151..=300, 301..=400];
+const PARTS: [RangeInclusive<usize>; 4] = [1..=150, 151..=300, 301..=400, 401..=500];
 
 /// One drawn call.
 #[derive(Clone, Copy, Debug)]

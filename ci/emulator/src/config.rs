@@ -7,9 +7,10 @@ use crate::finding::reports_to_file;
 use crate::{profile, suppression};
 
 /// When asynchronous work runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Schedule {
     /// When something waits for it or queries it, or when it has been pending for long enough.
+    #[default]
     Late,
     /// As soon as it can.
     Eager,

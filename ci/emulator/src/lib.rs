@@ -5,7 +5,7 @@
 //! that nvcc embeds. Asynchronous work runs as late as CUDA's rules allow, so that a missing synchronisation
 //! shows. The emulator does not model speed.
 //!
-//! - [`exec`] runs kernels; the other modules are private: the C functions in `api` are the way in.
+//! The C functions in `api` are the way in, and `exec` runs kernels.
 
 mod api;
 mod calls;
@@ -14,7 +14,7 @@ mod context;
 mod device;
 pub mod doctor;
 mod error;
-pub mod exec;
+mod exec;
 mod external;
 mod fidelity;
 mod finding;
@@ -24,10 +24,10 @@ mod leaks;
 mod log;
 mod machine;
 mod memory;
-pub mod module;
+mod module;
 mod page;
 mod profile;
-pub mod ptx;
+mod ptx;
 mod race;
 mod shape;
 mod stream;

@@ -43,9 +43,8 @@ pub(crate) struct Profile {
     pub(crate) ratio: i32,
     pub(crate) engines: i32,
     pub(crate) ecc: bool,
-    /// Whether writes of the network that come before a kernel are in order for all devices, or for this one
-    /// only. That is known of an H100 and an H200; others have the lesser promise.
-    pub(crate) orders_all_writes: bool,
+    /// Bytes of the second cache that may be kept, and of an access policy window: known of an H200.
+    pub(crate) windows: [i32; 2],
     pub(crate) link: Link,
 }
 
@@ -60,10 +59,10 @@ const fn row(
     [bus, cache]: [i32; 2],
     [shared, threads, blocks]: [u32; 3],
 ) -> Profile {
-    let (ratio, engines, ecc, orders_all_writes, link) = (2, 3, true, false, Link::Bridge);
+    let (ratio, engines, ecc, windows, link) = (2, 3, true, [2 << 20; 2], Link::Bridge);
     Profile {
         word, name, capability, multiprocessors, memory, clocks, bus, cache, shared, threads, blocks, ratio,
-        engines, ecc, orders_all_writes, link,
+        engines, ecc, windows, link,
     }
 }
 
@@ -80,7 +79,7 @@ static PROFILES: [Profile; 7] = [
               [89, 128], 24217, [2520, 10501], [384, 72 << 10], [100, 1536, 24]) },
     row(["h100", "NVIDIA H100 80GB HBM3 (CUDA emulator)"],
         [90, 132], 81090, [1980, 2619], [5120, 50 << 10], [228, 2048, 32]),
-    Profile { orders_all_writes: true,
+    Profile { windows: [39_321_600, 128 << 20],
         ..row(["h200", "NVIDIA H200 (CUDA emulator)"],
               [90, 132], 143_156, [1980, 3201], [6144, 60 << 10], [228, 2048, 32]) },
     row(["b200", "NVIDIA B200 (CUDA emulator)"],

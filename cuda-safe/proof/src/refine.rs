@@ -147,10 +147,7 @@ impl Analysis<'_> {
         match (step.op, &step.from[..]) {
             (Op::PredMov, [one]) => self.test(state, *one),
             (Op::PredAnd, [one, other]) => and(&self.test(state, *one), &self.test(state, *other)),
-            (Op::PredOr, [one, other]) => {
-                let (one, other) = (not(&self.test(state, *one)), not(&self.test(state, *other)));
-                not(&and(&one, &other))
-            }
+            (Op::PredOr, [one, other]) => or(&self.test(state, *one), &self.test(state, *other)),
             (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, [a, b])
                 if self.is_thorough || !step.flag =>
             {
@@ -165,10 +162,41 @@ impl Analysis<'_> {
                 {
                     return if (step.op == Op::Eq) == (value == 1) { test } else { not(&test) };
                 }
-                Rc::new(Test::Compare { op: step.op, bits: step.bits, is_signed: step.is_signed, a, b })
+                match (step.op, b.as_constant()) {
+                    (Op::Lt, Some(0)) | (Op::Le, Some(-1)) if step.is_signed => {
+                        self.is_negative(&a, step.bits)
+                    }
+                    (Op::Ge, Some(0)) | (Op::Gt, Some(-1)) if step.is_signed => {
+                        not(&self.is_negative(&a, step.bits))
+                    }
+                    _ => Rc::new(Test::Compare {
+                        op: step.op,
+                        bits: step.bits,
+                        is_signed: step.is_signed,
+                        a,
+                        b,
+                    }),
+                }
             }
             _ => Rc::new(Test::Unknown),
         }
+    }
+
+    /// Returns the test of whether a number of so many bits, which is the same at each use, is below zero.
+    pub(crate) fn is_negative(&self, form: &Form, bits: u8) -> Rc<Test> {
+        let known = match form.terms[..] {
+            [term] if form.constant == 0 => self.symbols.sign(term, bits),
+            _ => None,
+        };
+        known.unwrap_or_else(|| {
+            Rc::new(Test::Compare {
+                op: Op::Lt,
+                bits,
+                is_signed: true,
+                a: form.clone(),
+                b: Form::constant(0),
+            })
+        })
     }
 }
 
@@ -179,6 +207,10 @@ pub(crate) fn not(test: &Rc<Test>) -> Rc<Test> {
         Test::Not(inner) => Rc::clone(inner),
         _ => Rc::new(Test::Not(Rc::clone(test))),
     }
+}
+
+pub(crate) fn or(one: &Rc<Test>, other: &Rc<Test>) -> Rc<Test> {
+    not(&and(&not(one), &not(other)))
 }
 
 fn and(one: &Rc<Test>, other: &Rc<Test>) -> Rc<Test> {

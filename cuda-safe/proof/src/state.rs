@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use self::bounds::{Found, Point};
 use crate::floats::Between;
-use crate::form::{Form, Mix, NewTerms, Symbol, Terms, coefficient, floor, sum, times};
+use crate::form::{Form, Mix, NewTerms, Symbol, Terms, coefficient, divisor, floor, remainder, sum, times};
 use crate::kept::Kept;
 use crate::slice::{Op, Origin};
 
@@ -59,6 +59,11 @@ enum Made {
     Floor(Box<Quotient>),
     /// 1 where the test holds and else 0.
     Truth(Rc<Test>),
+    /// The larger one of two numbers, or the smaller one.
+    Extreme(Box<Extreme>),
+    /// This multiple of it is negative, as a signed number of so many bits, where the test holds, and nowhere
+    /// else.
+    Sign(i128, u8, Rc<Test>),
     /// The bits of a float, of so many bits.
     Float(u8, Box<Between>),
 }
@@ -70,6 +75,13 @@ struct Quotient {
     by: i128,
     /// `0 <= form - by * quotient <= by - 1`.
     facts: SmallVec<[Fact; 2]>,
+}
+
+/// Of which two numbers a symbol is the larger one, or the smaller one.
+#[derive(Clone, Debug)]
+pub(crate) struct Extreme {
+    pub(crate) is_larger: bool,
+    pub(crate) of: [Form; 2],
 }
 
 /// A predicate.
@@ -286,6 +298,22 @@ impl Symbols {
     pub(crate) fn truth(&self, symbol: Symbol) -> Option<Rc<Test>> {
         match &self.known[symbol as usize].made {
             Made::Truth(test) => Some(Rc::clone(test)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn set_extreme(&mut self, symbol: Symbol, extreme: Extreme) {
+        self.known[symbol as usize].made = Made::Extreme(Box::new(extreme));
+    }
+
+    pub(crate) fn set_sign(&mut self, (symbol, factor): (Symbol, i128), bits: u8, test: Rc<Test>) {
+        self.known[symbol as usize].made = Made::Sign(factor, bits, test);
+    }
+
+    /// Returns the test of whether a multiple of a symbol is negative, if it was made with one.
+    pub(crate) fn sign(&self, (symbol, factor): (Symbol, i128), bits: u8) -> Option<Rc<Test>> {
+        match &self.known[symbol as usize].made {
+            Made::Sign(own, own_bits, test) if (*own, *own_bits) == (factor, bits) => Some(Rc::clone(test)),
             _ => None,
         }
     }
@@ -538,21 +566,37 @@ impl Symbols {
         true
     }
 
-    /// Limits the quotients of a form by a bound of the form: whole numbers make the limit sharper than the
-    /// sum of the facts is. Returns whether the facts can hold.
+    /// Adds a bound of a form to the definitions of quotients with which most of its terms cancel. What is
+    /// left has a common divisor, and whole numbers make the bound of that sharper than the sum is. Returns
+    /// whether the facts can hold.
     fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         let facts = Rc::clone(&state.facts);
-        // All terms but the quotient's cancel.
         let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
         let opposite = signs(&opposite);
+        // Either all terms but the quotient's cancel, or all of the definition's.
         let is_about = |fact: &&Fact| {
-            fact.is_definition && fact.terms.len() == terms.len() + 1 && opposite & !fact.signs == 0
+            let is_within = fact.terms.len() < terms.len() && fact.signs & !opposite == 0;
+            let is_around = fact.terms.len() == terms.len() + 1 && opposite & !fact.signs == 0;
+            fact.is_definition && (is_within || is_around)
         };
-        facts.iter().filter(is_about).all(|fact| match sum(&fact.terms, 1, terms, 1, 1).as_deref() {
-            Some([(symbol, factor)]) => {
-                fact.bound.checked_add(bound).is_none_or(|most| self.limit(state, *symbol, *factor, most))
+        facts.iter().filter(is_about).all(|fact| {
+            let (Some(left), Some(most)) =
+                (sum(&fact.terms, 1, terms, 1, terms.len() - 1), fact.bound.checked_add(bound))
+            else {
+                return true;
+            };
+            let common = divisor(&left);
+            match left[..] {
+                [(symbol, factor)] => self.limit(state, symbol, factor, most),
+                [] => 0 <= most,
+                _ if remainder(most, common) != 0 => {
+                    let left =
+                        left.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
+                    self.enter(state, Fact::new(left, floor(most, common), false));
+                    true
+                }
+                _ => true,
             }
-            _ => true,
         })
     }
 

@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 use crate::analysis::{Analysis, Doubt};
 use crate::form::{Form, gcd};
 use crate::kept::Kept;
-use crate::refine::not;
+use crate::refine::{not, or};
 use crate::slice::{Op, Operand, Origin, Space, Step};
-use crate::state::{Base, State, Test, Value, range_of};
+use crate::state::{Base, Extreme, State, Test, Value, range_of};
 
 /// Comparisons of a test from which the value that it chooses gets bounds.
 const MOST_COMPARED: u32 = 6;
@@ -243,15 +243,23 @@ impl Analysis<'_> {
                 // The lowest bits that are zero in both stay zero, and for `and` those that are zero in one.
                 let lowest = |it: &Form| gcd(it.divisor(), it.constant);
                 let lowest = |it: &Form| (lowest(it) & -lowest(it)).max(1);
-                let (a, b) = (lowest(&x), lowest(&y));
-                let unit = if step.op == Op::And { a.max(b) } else { a.min(b) };
+                let (one, other) = (lowest(&x), lowest(&y));
+                let unit = if step.op == Op::And { one.max(other) } else { one.min(other) };
                 let ones = |value: i128| (1_i128 << (128 - value.max(0).leading_zeros()).min(100)) - 1;
                 let (low, high) = match step.op {
                     Op::And => (0, xh.min(yh)),
                     Op::Or => (xl.max(yl), ones(xh.max(yh))),
                     _ => (0, ones(xh.max(yh))),
                 };
-                any(self, bits, low / unit, high / unit).times(unit)
+                let result = any(self, bits, low / unit, high / unit).times(unit)?;
+                // `if (x >= 0 && y >= 0)` is compiled to a test of the sign of `x | y`.
+                if let (Op::Or, [term], 0) = (step.op, &result.terms[..], result.constant)
+                    && !self.symbols.is_unstable(&result)
+                {
+                    let negative = or(&self.is_negative(&a, bits), &self.is_negative(&b, bits));
+                    self.symbols.set_sign(*term, bits, negative);
+                }
+                Some(result)
             }
             Op::Div | Op::Rem => {
                 let a = self.symbols.reading(state, &a, bits, is_signed);
@@ -408,7 +416,17 @@ impl Analysis<'_> {
             a: first.clone(),
             b: second.clone(),
         };
+        let made = self.symbols.count();
         let value = self.choose(state, &test, &a, &b)?;
+        if let ([(symbol, 1)], Some(first), Some(second)) =
+            (&value.terms[..], a.add(-value.constant), b.add(-value.constant))
+            && *symbol as usize >= made
+            && ![&value, &first, &second]
+                .iter()
+                .any(|it| self.symbols.is_unstable(it) || self.symbols.has_base(it))
+        {
+            self.symbols.set_extreme(*symbol, Extreme { is_larger: !is_least, of: [first, second] });
+        }
         if let Some((first, second, difference)) = ordered
             && [&a, &b].iter().all(|it| **it != value)
             && !self.symbols.is_unstable(&value)

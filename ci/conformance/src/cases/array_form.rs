@@ -8,20 +8,20 @@ use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::pattern;
 
-fn format(bits: [i32; 4], kind: cuda_sys::cudaChannelFormatKind) -> cudaChannelFormatDesc {
+fn format(bits: [i32; 4], kind: cudaChannelFormatKind) -> cudaChannelFormatDesc {
     cudaChannelFormatDesc { x: bits[0], y: bits[1], z: bits[2], w: bits[3], f: kind }
 }
 
 /// An array of floats.
 fn floats(log: &mut Log, width: usize, height: usize, flags: u32) -> Result<cudaArray_t, Setup> {
-    let (mut array, it) = (ptr::null_mut(), format([32, 0, 0, 0], cuda_sys::cudaChannelFormatKindFloat));
+    let (mut array, it) = (ptr::null_mut(), format([32, 0, 0, 0], cudaChannelFormatKindFloat));
     need!(log, cudaMallocArray(&raw mut array, &raw const it, width, height, flags));
     Ok(array)
 }
 
 pub(super) fn add(cases: &mut Cases) {
     cases.add("cudaArrayGetInfo/of arrays of every form", |log| {
-        let float = format([32, 0, 0, 0], cuda_sys::cudaChannelFormatKindFloat);
+        let float = format([32, 0, 0, 0], cudaChannelFormatKindFloat);
         for (what, [width, height, depth], flags) in [
             ("a row", [16, 0, 0], 0),
             ("a plane", [16, 8, 0], 2),
@@ -52,7 +52,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     cases.add("cudaArrayGetPlane/of formats for video, and beyond", |log| {
-        let video = format([8, 8, 8, 0], cuda_sys::cudaChannelFormatKindNV12);
+        let video = format([8, 8, 8, 0], cudaChannelFormatKindNV12);
         let mut array = ptr::null_mut();
         ask!(log, cudaMallocArray(&raw mut array, &raw const video, 64, 32, 0));
         for number in 0..3 {
@@ -73,7 +73,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     cases.add("cudaMalloc3DArray/sparse, deferred, and what asks for their properties", |log| {
-        let float = format([32, 0, 0, 0], cuda_sys::cudaChannelFormatKindFloat);
+        let float = format([32, 0, 0, 0], cudaChannelFormatKindFloat);
         let extent = cudaExtent { width: 256, height: 256, depth: 0 };
         let mut made = ptr::null_mut();
         for (what, flags) in [("sparse", 0x40), ("deferred", 0x80), ("both", 0xc0), ("for colours", 0x20)] {
@@ -81,16 +81,16 @@ pub(super) fn add(cases: &mut Cases) {
             ask!(log, cudaGetLastError());
         }
         let array = floats(log, 16, 8, 0)?;
-        let mut sparse = cuda_sys::cudaArraySparseProperties::default();
+        let mut sparse = cudaArraySparseProperties::default();
         ask!(log, "of a plain one", cudaArrayGetSparseProperties(&raw mut sparse, array));
-        let mut needs = cuda_sys::cudaArrayMemoryRequirements::default();
+        let mut needs = cudaArrayMemoryRequirements::default();
         ask!(log, "of a plain one", cudaArrayGetMemoryRequirements(&raw mut needs, array, 0));
         ask!(log, "device 100", cudaArrayGetMemoryRequirements(&raw mut needs, array, 100));
         ask!(log, "to null", cudaArrayGetSparseProperties(ptr::null_mut(), array));
         Ok(())
     });
     cases.add("cudaMallocMipmappedArray/levels beyond the last, of what has none", |log| {
-        let float = format([32, 0, 0, 0], cuda_sys::cudaChannelFormatKindFloat);
+        let float = format([32, 0, 0, 0], cudaChannelFormatKindFloat);
         for (what, [width, height, depth], levels, flags) in [
             ("one level", [16, 8, 0], 1, 0),
             ("all levels", [16, 8, 0], 5, 0),
@@ -156,7 +156,7 @@ pub(super) fn add(cases: &mut Cases) {
     cases.alone("cudaFreeArray/twice, of a level, of a texture in use", |log| {
         let array = floats(log, 16, 8, 0)?;
         let (mut resource, how) = (cudaResourceDesc::default(), cudaTextureDesc::default());
-        resource.resType = cuda_sys::cudaResourceTypeArray;
+        resource.resType = cudaResourceTypeArray;
         resource.res.array.array = array;
         let mut texture = 0;
         need!(
@@ -171,10 +171,9 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     cases.alone("cudaCreateSurfaceObject/of flags, told, destroyed twice", |log| {
-        let (plain, array) =
-            (floats(log, 16, 8, 0)?, floats(log, 16, 8, cuda_sys::cudaArraySurfaceLoadStore)?);
+        let (plain, array) = (floats(log, 16, 8, 0)?, floats(log, 16, 8, cudaArraySurfaceLoadStore)?);
         let (mut it, mut surface) = (cudaResourceDesc::default(), 0);
-        it.resType = cuda_sys::cudaResourceTypeArray;
+        it.resType = cudaResourceTypeArray;
         it.res.array.array = plain;
         ask!(log, "not for surfaces", cudaCreateSurfaceObject(&raw mut surface, &raw const it));
         it.res.array.array = array;
@@ -184,7 +183,7 @@ pub(super) fn add(cases: &mut Cases) {
         // SAFETY: all bytes are there.
         log.fact("its array", unsafe { back.res.array.array } == array);
         ask!(log, "to null", cudaGetSurfaceObjectResourceDesc(ptr::null_mut(), surface));
-        it.resType = cuda_sys::cudaResourceTypeLinear;
+        it.resType = cudaResourceTypeLinear;
         let mut other = 0;
         ask!(log, "linear", cudaCreateSurfaceObject(&raw mut other, &raw const it));
         ask!(log, cudaDestroySurfaceObject(surface));
@@ -194,8 +193,7 @@ pub(super) fn add(cases: &mut Cases) {
     });
     cases.add("cudaCreateChannelDesc/of numbers that make no format", |log| {
         // SAFETY: takes numbers.
-        let it =
-            unsafe { cuda_sys::cudaCreateChannelDesc(8, -1, 300, 0, cuda_sys::cudaChannelFormatKindSigned) };
+        let it = unsafe { cudaCreateChannelDesc(8, -1, 300, 0, cudaChannelFormatKindSigned) };
         log.fact("is", format_args!("{} {} {} {} {}", it.x, it.y, it.z, it.w, it.f.0));
         Ok(())
     });

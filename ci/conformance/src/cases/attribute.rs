@@ -25,10 +25,22 @@ fn function(kernel: unsafe extern "C" fn()) -> *const c_void {
     kernel as *const c_void
 }
 
+/// Asks how many blocks of a kernel are active at a time.
+fn occupancy(
+    log: &mut Log,
+    name: &str,
+    blocks: *mut c_int,
+    kernel: *const c_void,
+    threads: c_int,
+    bytes: usize,
+) {
+    ask!(log, name, cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, bytes));
+}
+
 fn functions(cases: &mut Cases) {
     cases.add("cudaFuncGetAttributes/bounds, shared memory, and after changes", |log| {
         let tell = |log: &mut Log, name: &str, kernel| {
-            let mut it = cuda_sys::cudaFuncAttributes::default();
+            let mut it = cudaFuncAttributes::default();
             ask!(log, name, cudaFuncGetAttributes(&raw mut it, function(kernel)));
             let (shared, dynamic) = (it.sharedSizeBytes, it.maxDynamicSharedSizeBytes);
             log.fact("threads", it.maxThreadsPerBlock);
@@ -39,8 +51,8 @@ fn functions(cases: &mut Cases) {
         tell(log, "bounds", ins_bounds);
         tell(log, "static", ins_static_shared);
         tell(log, "empty", case_empty);
-        let dynamic = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
-        let carveout = cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout;
+        let dynamic = cudaFuncAttributeMaxDynamicSharedMemorySize;
+        let carveout = cudaFuncAttributePreferredSharedMemoryCarveout;
         let kernel = function(ins_static_shared);
         ask!(log, "all that there is", cudaFuncSetAttribute(kernel, dynamic, 227 << 10));
         ask!(log, "but its own", cudaFuncSetAttribute(kernel, dynamic, 187 << 10));
@@ -67,7 +79,7 @@ fn functions(cases: &mut Cases) {
             let attribute = cudaFuncAttribute(number);
             ask!(log, &number.to_string(), cudaFuncSetAttribute(function(case_pairs), attribute, 1));
         }
-        let mut it = cuda_sys::cudaFuncAttributes::default();
+        let mut it = cudaFuncAttributes::default();
         ask!(log, cudaFuncGetAttributes(&raw mut it, function(case_pairs)));
         let wide = (it.requiredClusterWidth, it.requiredClusterHeight, it.requiredClusterDepth);
         log.fact("clusters", format_args!("{wide:?} {}", it.nonPortableClusterSizeAllowed));
@@ -87,36 +99,24 @@ fn functions(cases: &mut Cases) {
         ] {
             let mut blocks = 77;
             let kernel = function(kernel);
-            ask!(
-                log,
-                what,
-                cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, threads, bytes)
-            );
+            occupancy(log, what, &raw mut blocks, kernel, threads, bytes);
             log.fact("blocks", blocks);
         }
         let none = ptr::null_mut();
-        ask!(log, "null", cudaOccupancyMaxActiveBlocksPerMultiprocessor(none, function(EMPTY), 32, 0));
+        occupancy(log, "null", none, function(EMPTY), 32, 0);
         let mut blocks = 77;
-        ask!(
-            log,
-            "no kernel",
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, ptr::null(), 32, 0)
-        );
+        occupancy(log, "no kernel", &raw mut blocks, ptr::null(), 32, 0);
         Ok(())
     });
     cases.alone("cudaOccupancyMaxActiveBlocksPerMultiprocessor/allowed more, and with carveouts", |log| {
         let (kernel, mut blocks) = (function(case_shared), 77);
-        let dynamic = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
-        let carveout = cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout;
+        let dynamic = cudaFuncAttributeMaxDynamicSharedMemorySize;
+        let carveout = cudaFuncAttributePreferredSharedMemoryCarveout;
         need!(log, cudaFuncSetAttribute(kernel, dynamic, 227 << 10));
         for part in [-1, 0, 50, 100] {
             ask!(log, &format!("carveout {part}"), cudaFuncSetAttribute(kernel, carveout, part));
             for bytes in [0, 50 << 10, 113 << 10, 114 << 10, 227 << 10, 228 << 10] {
-                ask!(
-                    log,
-                    "blocks",
-                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, 128, bytes)
-                );
+                occupancy(log, "blocks", &raw mut blocks, kernel, 128, bytes);
                 log.fact("are", blocks);
             }
         }
@@ -146,9 +146,8 @@ fn functions(cases: &mut Cases) {
             [(1, 64, 128, 0), (2, 64, 1024, 0), (8, 64, 32, 0), (4, 64, 32, 48 << 10)]
         {
             let mut attribute = cudaLaunchAttribute::default();
-            attribute.id = cuda_sys::cudaLaunchAttributeClusterDimension;
-            attribute.val.clusterDim =
-                cuda_sys::cudaLaunchAttributeValue__bindgen_ty_1 { x: cluster, y: 1, z: 1 };
+            attribute.id = cudaLaunchAttributeClusterDimension;
+            attribute.val.clusterDim = cudaLaunchAttributeValue__bindgen_ty_1 { x: cluster, y: 1, z: 1 };
             let it = cudaLaunchConfig_t {
                 gridDim: dim3 { x: grid, y: 1, z: 1 },
                 blockDim: dim3 { x: threads, y: 1, z: 1 },
@@ -203,7 +202,7 @@ fn functions(cases: &mut Cases) {
             log,
             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut fit, function(case_empty), 1024, 0)
         );
-        let count = cuda_sys::cudaDevAttrMultiProcessorCount;
+        let count = cudaDevAttrMultiProcessorCount;
         need!(log, cudaDeviceGetAttribute(&raw mut processors, count, 0));
         let threads = dim3 { x: 1024, y: 1, z: 1 };
         for (what, blocks) in [("all", fit * processors), ("one more", fit * processors + 1)] {
@@ -230,29 +229,26 @@ fn functions(cases: &mut Cases) {
             ask!(log, name, cudaLaunchKernelExC(&raw const it, function(case_empty), ptr::null_mut()));
         };
         launch(log, "plain", &mut []);
-        attributes[0].id = cuda_sys::cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attributes[0].val.programmaticStreamSerializationAllowed = 1;
         launch(log, "serialised", &mut attributes[..1]);
-        attributes[0].id = cuda_sys::cudaLaunchAttributeProgrammaticEvent;
-        attributes[0].val.programmaticEvent = cuda_sys::cudaLaunchAttributeValue__bindgen_ty_2 {
-            event: first,
-            flags: 0,
-            triggerAtBlockStart: 1,
-        };
+        attributes[0].id = cudaLaunchAttributeProgrammaticEvent;
+        attributes[0].val.programmaticEvent =
+            cudaLaunchAttributeValue__bindgen_ty_2 { event: first, flags: 0, triggerAtBlockStart: 1 };
         launch(log, "with an event", &mut attributes[..1]);
         attributes[0].val.programmaticEvent.event = ptr::null_mut();
         launch(log, "with no event", &mut attributes[..1]);
         attributes[0] = cudaLaunchAttribute::default();
-        attributes[0].id = cuda_sys::cudaLaunchAttributeLaunchCompletionEvent;
+        attributes[0].id = cudaLaunchAttributeLaunchCompletionEvent;
         attributes[0].val.launchCompletionEvent.event = second;
         launch(log, "at its start", &mut attributes[..1]);
         attributes[0] = cudaLaunchAttribute::default();
-        attributes[0].id = cuda_sys::cudaLaunchAttributeMemSyncDomain;
+        attributes[0].id = cudaLaunchAttributeMemSyncDomain;
         attributes[0].val.memSyncDomain.0 = 1;
         launch(log, "of the remote domain", &mut attributes[..1]);
         attributes[0].val.memSyncDomain.0 = 5;
         launch(log, "of no domain", &mut attributes[..1]);
-        attributes[0].id = cuda_sys::cudaLaunchAttributePreferredSharedMemoryCarveout;
+        attributes[0].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
         attributes[0].val.sharedMemCarveout = 200;
         launch(log, "no such carveout", &mut attributes[..1]);
         ask!(log, cudaEventSynchronize(second));
@@ -264,26 +260,26 @@ fn functions(cases: &mut Cases) {
 
 fn devices(cases: &mut Cases) {
     cases.add("cudaGetDeviceProperties/agrees with the attributes", |log| {
-        let mut it = cuda_sys::cudaDeviceProp::default();
+        let mut it = cudaDeviceProp::default();
         ask!(log, cudaGetDeviceProperties(&raw mut it, 0));
         let attribute = |number| {
             let mut value = -7;
             // SAFETY: the pointer is to a live integer.
-            let code = unsafe { cuda_sys::cudaDeviceGetAttribute(&raw mut value, number, 0) };
-            (code == cuda_sys::cudaSuccess).then_some(value)
+            let code = unsafe { cudaDeviceGetAttribute(&raw mut value, number, 0) };
+            (code == cudaSuccess).then_some(value)
         };
         for (what, value, number) in [
-            ("processors", it.multiProcessorCount, cuda_sys::cudaDevAttrMultiProcessorCount),
-            ("major", it.major, cuda_sys::cudaDevAttrComputeCapabilityMajor),
-            ("registers", it.regsPerBlock, cuda_sys::cudaDevAttrMaxRegistersPerBlock),
-            ("warp", it.warpSize, cuda_sys::cudaDevAttrWarpSize),
-            ("bus", it.pciBusID, cuda_sys::cudaDevAttrPciBusId),
-            ("cache", it.l2CacheSize, cuda_sys::cudaDevAttrL2CacheSize),
-            ("width", it.memoryBusWidth, cuda_sys::cudaDevAttrGlobalMemoryBusWidth),
-            ("grid", it.maxGridSize[1], cuda_sys::cudaDevAttrMaxGridDimY),
-            ("texture", it.maxTexture2D[1], cuda_sys::cudaDevAttrMaxTexture2DHeight),
-            ("blocks", it.maxBlocksPerMultiProcessor, cuda_sys::cudaDevAttrMaxBlocksPerMultiprocessor),
-            ("persisting", it.persistingL2CacheMaxSize, cuda_sys::cudaDevAttrMaxPersistingL2CacheSize),
+            ("processors", it.multiProcessorCount, cudaDevAttrMultiProcessorCount),
+            ("major", it.major, cudaDevAttrComputeCapabilityMajor),
+            ("registers", it.regsPerBlock, cudaDevAttrMaxRegistersPerBlock),
+            ("warp", it.warpSize, cudaDevAttrWarpSize),
+            ("bus", it.pciBusID, cudaDevAttrPciBusId),
+            ("cache", it.l2CacheSize, cudaDevAttrL2CacheSize),
+            ("width", it.memoryBusWidth, cudaDevAttrGlobalMemoryBusWidth),
+            ("grid", it.maxGridSize[1], cudaDevAttrMaxGridDimY),
+            ("texture", it.maxTexture2D[1], cudaDevAttrMaxTexture2DHeight),
+            ("blocks", it.maxBlocksPerMultiProcessor, cudaDevAttrMaxBlocksPerMultiprocessor),
+            ("persisting", it.persistingL2CacheMaxSize, cudaDevAttrMaxPersistingL2CacheSize),
         ] {
             log.fact(what, Some(value) == attribute(number));
         }
@@ -323,7 +319,7 @@ fn devices(cases: &mut Cases) {
             ("three bytes", (8, 8, 8, 0, 1)),
             ("of no bits", (0, 0, 0, 0, 1)),
         ] {
-            let kind = cuda_sys::cudaChannelFormatKind(format.4);
+            let kind = cudaChannelFormatKind(format.4);
             let format =
                 cudaChannelFormatDesc { x: format.0, y: format.1, z: format.2, w: format.3, f: kind };
             let mut width = 77;
@@ -338,11 +334,11 @@ fn devices(cases: &mut Cases) {
         Ok(())
     });
     cases.add("cudaDeviceGetHostAtomicCapabilities/of every operation", |log| {
-        let operations: [_; 13] = std::array::from_fn(|it| cuda_sys::cudaAtomicOperation(it as u32));
+        let operations: [_; 13] = std::array::from_fn(|it| cudaAtomicOperation(it as u32));
         let mut values = [77_u32; 13];
         ask!(log, cudaDeviceGetHostAtomicCapabilities(values.as_mut_ptr(), operations.as_ptr(), 13, 0));
         log.fact("are", format_args!("{values:?}"));
-        let wrong = cuda_sys::cudaAtomicOperation(50);
+        let wrong = cudaAtomicOperation(50);
         ask!(
             log,
             "none such",
@@ -369,26 +365,24 @@ fn devices(cases: &mut Cases) {
     cases.alone("cudaDeviceSetLimit/a limit while memory is in use, none such", |log| {
         let block = Block::new(log, Kind::Device, 4096)?;
         let mut value = 77;
-        ask!(log, "stack", cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 3000));
-        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
+        ask!(log, "stack", cudaDeviceSetLimit(cudaLimitStackSize, 3000));
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cudaLimitStackSize));
         log.fact("stack", value);
-        ask!(log, "heap", cudaDeviceSetLimit(cuda_sys::cudaLimitMallocHeapSize, 10_000_000));
-        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitMallocHeapSize));
+        ask!(log, "heap", cudaDeviceSetLimit(cudaLimitMallocHeapSize, 10_000_000));
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cudaLimitMallocHeapSize));
         log.fact("heap", value);
-        ask!(log, "fetch", cudaDeviceSetLimit(cuda_sys::cudaLimitMaxL2FetchGranularity, 100));
-        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitMaxL2FetchGranularity));
+        ask!(log, "fetch", cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 100));
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cudaLimitMaxL2FetchGranularity));
         log.fact("fetch", value);
-        ask!(log, "none such", cudaDeviceSetLimit(cuda_sys::cudaLimit(50), 1));
-        ask!(log, "to null", cudaDeviceGetLimit(ptr::null_mut(), cuda_sys::cudaLimitStackSize));
+        ask!(log, "none such", cudaDeviceSetLimit(cudaLimit(50), 1));
+        ask!(log, "to null", cudaDeviceGetLimit(ptr::null_mut(), cudaLimitStackSize));
         ask!(log, cudaMemset(block.ptr(), 0, 16));
         Ok(())
     });
     cases.alone("cudaDeviceFlushGPUDirectRDMAWrites/of this device, and to nobody", |log| {
         for (target, scope) in [(0, 100), (0, 200), (0, 300), (1, 100)] {
-            let (to, how) = (
-                cuda_sys::cudaFlushGPUDirectRDMAWritesTarget(target),
-                cuda_sys::cudaFlushGPUDirectRDMAWritesScope(scope),
-            );
+            let (to, how) =
+                (cudaFlushGPUDirectRDMAWritesTarget(target), cudaFlushGPUDirectRDMAWritesScope(scope));
             ask!(log, &format!("{target} {scope}"), cudaDeviceFlushGPUDirectRDMAWrites(to, how));
         }
         Ok(())
@@ -437,7 +431,7 @@ fn devices(cases: &mut Cases) {
             };
             for code in value..end {
                 // SAFETY: takes any code and returns a string that lives for ever.
-                let text = unsafe { CStr::from_ptr(cuda_sys::cudaGetErrorString(cudaError(code))) };
+                let text = unsafe { CStr::from_ptr(cudaGetErrorString(cudaError(code))) };
                 let name = error_name(cudaError(code));
                 if text.to_bytes() != b"unrecognized error code" || name != "unrecognized error code" {
                     log.fact(&code.to_string(), name);
@@ -464,30 +458,16 @@ fn driver(cases: &mut Cases) {
         ] {
             let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
             let what = format!("{} {version} {flags}", name.to_string_lossy());
-            ask!(
-                log,
-                &what,
-                cudaGetDriverEntryPointByVersion(
-                    name.as_ptr(),
-                    &raw mut function,
-                    version,
-                    flags,
-                    &raw mut status
-                )
-            );
+            let (at, answer) = (name.as_ptr(), &raw mut function);
+            ask!(log, &what, cudaGetDriverEntryPointByVersion(at, answer, version, flags, &raw mut status));
             log.fact("status, null", format_args!("{} {}", status.0, function.is_null()));
         }
         let mut function = ptr::null_mut();
+        let (at, answer) = (c"cuInit".as_ptr(), &raw mut function);
         ask!(
             log,
             "without a status",
-            cudaGetDriverEntryPointByVersion(
-                c"cuInit".as_ptr(),
-                &raw mut function,
-                13_000,
-                0,
-                ptr::null_mut()
-            )
+            cudaGetDriverEntryPointByVersion(at, answer, 13_000, 0, ptr::null_mut())
         );
         log.fact("null", function.is_null());
         Ok(())
@@ -497,7 +477,7 @@ fn driver(cases: &mut Cases) {
             let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointQueryResult(77));
             let (out, status) = (&raw mut function, &raw mut status);
             // SAFETY: the pointers are to live values.
-            unsafe { cuda_sys::cudaGetDriverEntryPointByVersion(name.as_ptr(), out, 13_000, 0, status) };
+            unsafe { cudaGetDriverEntryPointByVersion(name.as_ptr(), out, 13_000, 0, status) };
             function
         };
         let (version, count, current) =
@@ -532,14 +512,12 @@ fn driver(cases: &mut Cases) {
     cases.add("cudaGetLastError/which calls leave one, and which do not", |log| {
         let mut value = 0;
         for (what, code) in [
-            ("a device", unsafe { cuda_sys::cudaSetDevice(100) }),
-            ("an attribute", unsafe {
-                cuda_sys::cudaDeviceGetAttribute(&raw mut value, cuda_sys::cudaDeviceAttr(9999), 0)
-            }),
-            ("a free", unsafe { cuda_sys::cudaFree(ptr::without_provenance_mut(64)) }),
+            ("a device", unsafe { cudaSetDevice(100) }),
+            ("an attribute", unsafe { cudaDeviceGetAttribute(&raw mut value, cudaDeviceAttr(9999), 0) }),
+            ("a free", unsafe { cudaFree(ptr::without_provenance_mut(64)) }),
             ("a name", unsafe {
-                let _ = cuda_sys::cudaGetErrorName(cudaError(12345));
-                cuda_sys::cudaSuccess
+                let _ = cudaGetErrorName(cudaError(12345));
+                cudaSuccess
             }),
         ] {
             log.fact(what, error_name(code));

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{cudaMemcpyAttributes, cudaStream_t};
+use cuda_sys::*;
 
 use super::capture;
 use crate::case::{Cases, Change};
@@ -50,7 +50,7 @@ fn ready(log: &mut Log) -> Result<(Batch, [Block; 6]), crate::log::Setup> {
     let beside = Block::new(log, Kind::Device, N)?;
     let back = Block::new(log, Kind::Pinned, N)?;
     let mut attributes = cudaMemcpyAttributes::default();
-    attributes.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderStream;
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
     let batch = Batch {
         to: vec![there.ptr(), beside.ptr(), back.ptr()],
         from: vec![up.ptr().cast_const(), across.ptr(), down.ptr()],
@@ -104,7 +104,7 @@ pub(super) fn add(cases: &mut Cases) {
         ("kinds out of order", |b| (b.kinds, b.firsts[1], b.firsts[2]) = (3, 2, 1)),
         ("a kind from behind the last copy on", |b| (b.kinds, b.firsts[1]) = (2, 3)),
         ("no order of access", |b| {
-            b.attributes[0].srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderInvalid;
+            b.attributes[0].srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
         }),
     ];
     for (what, change) in changes {
@@ -116,16 +116,14 @@ pub(super) fn add(cases: &mut Cases) {
     }
     for (what, on) in [
         ("the legacy stream", ptr::null_mut()),
-        ("the legacy stream by name", cuda_sys::cudaStreamLegacy),
-        ("the stream of the thread", cuda_sys::cudaStreamPerThread),
+        ("the legacy stream by name", cudaStreamLegacy),
+        ("the stream of the thread", cudaStreamPerThread),
     ] {
         cases.add(format!("{api}/on {what}"), move |log| one(log, on, |_| {}));
     }
-    for order in [
-        cuda_sys::cudaMemcpySrcAccessOrderStream,
-        cuda_sys::cudaMemcpySrcAccessOrderDuringApiCall,
-        cuda_sys::cudaMemcpySrcAccessOrderAny,
-    ] {
+    for order in
+        [cudaMemcpySrcAccessOrderStream, cudaMemcpySrcAccessOrderDuringApiCall, cudaMemcpySrcAccessOrderAny]
+    {
         cases.add(format!("{api}/out of pageable memory, order {}", order.0), move |log| {
             let on = stream(log)?;
             let (mut batch, [.., there, _, _]) = ready(log)?;
@@ -140,7 +138,7 @@ pub(super) fn add(cases: &mut Cases) {
     cases.alone(format!("{api}/on a stream that is captured"), |log| {
         let on = stream(log)?;
         let (mut batch, _) = ready(log)?;
-        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
+        need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeRelaxed));
         batch.call(log, on);
         capture::end(log, "cudaStreamEndCapture", on);
         Ok(())

@@ -18,7 +18,7 @@ const N: usize = 80 * 7 * DEPTH;
 pub(super) fn memory(block: Block, row: usize, layer: usize) -> cudaMemcpy3DOperand {
     let mut operand = cudaMemcpy3DOperand::default();
     operand.type_ = cudaMemcpyOperandTypePointer;
-    let mut at = cuda_sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1::default();
+    let mut at = cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1::default();
     (at.ptr, at.rowLength, at.layerHeight) = (block.ptr(), row, layer);
     operand.op.ptr = at;
     operand
@@ -27,7 +27,7 @@ pub(super) fn memory(block: Block, row: usize, layer: usize) -> cudaMemcpy3DOper
 fn array_at(array: cudaArray_t, x: usize) -> cudaMemcpy3DOperand {
     let mut operand = cudaMemcpy3DOperand::default();
     operand.type_ = cudaMemcpyOperandTypeArray;
-    let mut at = cuda_sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2::default();
+    let mut at = cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2::default();
     at.array = array;
     at.offset.x = x;
     operand.op.array = at;
@@ -53,8 +53,8 @@ fn moved(source: &[u8], to: (usize, usize), from: (usize, usize)) -> Vec<u8> {
 
 fn array(log: &mut Log) -> Result<cudaArray_t, Setup> {
     let mut array = ptr::null_mut();
-    let kind = cuda_sys::cudaChannelFormatKindUnsigned;
-    let bytes = cuda_sys::cudaChannelFormatDesc { x: 8, y: 0, z: 0, w: 0, f: kind };
+    let kind = cudaChannelFormatKindUnsigned;
+    let bytes = cudaChannelFormatDesc { x: 8, y: 0, z: 0, w: 0, f: kind };
     let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
     need!(log, cudaMalloc3DArray(&raw mut array, &raw const bytes, extent, 0));
     Ok(array)
@@ -137,7 +137,7 @@ pub(super) fn add(cases: &mut Cases) {
         ("to null", |op| op.dst.op.ptr.ptr = ptr::null_mut()),
         ("no such operand", |op| op.src.type_.0 = 77),
         ("no order of access", |op| {
-            op.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderInvalid;
+            op.srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
         }),
         ("unknown flags", |op| op.flags = 0x80),
     ];
@@ -169,9 +169,7 @@ pub(super) fn add(cases: &mut Cases) {
         Ok(())
     });
     let legacy: cudaStream_t = ptr::null_mut();
-    for (what, on) in
-        [("the legacy stream", legacy), ("the stream of the thread", cuda_sys::cudaStreamPerThread)]
-    {
+    for (what, on) in [("the legacy stream", legacy), ("the stream of the thread", cudaStreamPerThread)] {
         cases.add(format!("{api}/on {what}"), move |log| {
             let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
             let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
@@ -184,7 +182,7 @@ pub(super) fn add(cases: &mut Cases) {
         let on = stream(log)?;
         let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
         let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
-        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
+        need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeRelaxed));
         ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
         capture::end(log, "cudaStreamEndCapture", on);
         Ok(())

@@ -27,20 +27,16 @@ fn two(log: &mut Log, from: c_int, to: c_int, access: bool, source: &[u8]) -> Re
 }
 
 /// Calls one of the functions with destination, source, direction and stream.
-type DeviceCopy = fn(&mut Log, *mut c_void, *const c_void, cuda_sys::cudaMemcpyKind, cudaStream_t);
+type DeviceCopy = fn(&mut Log, *mut c_void, *const c_void, cudaMemcpyKind, cudaStream_t) -> cudaError_t;
 
 const COPIES: [(&str, DeviceCopy); 4] = [
-    ("cudaMemcpy", |log, to, from, way, _| {
-        ask!(log, cudaMemcpy(to, from, N, way));
-    }),
-    ("cudaMemcpyAsync", |log, to, from, way, on| {
-        ask!(log, cudaMemcpyAsync(to, from, N, way, on));
-    }),
+    ("cudaMemcpy", |log, to, from, way, _| ask!(log, cudaMemcpy(to, from, N, way))),
+    ("cudaMemcpyAsync", |log, to, from, way, on| ask!(log, cudaMemcpyAsync(to, from, N, way, on))),
     ("cudaMemcpy2D", |log, to, from, way, _| {
-        ask!(log, cudaMemcpy2D(to, PITCH, from, PITCH, PITCH, HEIGHT, way));
+        ask!(log, cudaMemcpy2D(to, PITCH, from, PITCH, PITCH, HEIGHT, way))
     }),
     ("cudaMemcpy2DAsync", |log, to, from, way, on| {
-        ask!(log, cudaMemcpy2DAsync(to, PITCH, from, PITCH, PITCH, HEIGHT, way, on));
+        ask!(log, cudaMemcpy2DAsync(to, PITCH, from, PITCH, PITCH, HEIGHT, way, on))
     }),
 ];
 
@@ -133,8 +129,7 @@ fn peer_arrays(log: &mut Log, blocking: bool, from: c_int, to: c_int) -> Outcome
 /// An array of bytes, 16 by 16 by 4, of the current device.
 fn solid(log: &mut Log) -> Result<cudaArray_t, Setup> {
     // SAFETY: takes numbers.
-    let format =
-        unsafe { cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cuda_sys::cudaChannelFormatKindUnsigned) };
+    let format = unsafe { cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
     let mut array = ptr::null_mut();
     need!(log, cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(16, 16, 4), 0));
     Ok(array)
@@ -170,7 +165,7 @@ fn quarters(log: &mut Log, block: Block) -> Outcome {
 fn host(cases: &mut Cases) {
     cases.two_devices("cudaHostRegister/kernels of two devices in turns, and a set", |log| {
         let block = Block::new(log, Kind::Pageable, 5 * N)?;
-        need!(log, cudaHostRegister(block.ptr(), 5 * N, cuda_sys::cudaHostRegisterPortable));
+        need!(log, cudaHostRegister(block.ptr(), 5 * N, cudaHostRegisterPortable));
         quarters(log, block)?;
         ask!(log, cudaMemset(block.at(4 * N), 5, N));
         ask!(log, cudaDeviceSynchronize());
@@ -192,7 +187,7 @@ fn host(cases: &mut Cases) {
     });
     cases.two_devices("cudaMemcpyAsync/registered memory and kernels, on two devices in turns", |log| {
         let block = Block::new(log, Kind::Pageable, N)?;
-        need!(log, cudaHostRegister(block.ptr(), N, cuda_sys::cudaHostRegisterPortable));
+        need!(log, cudaHostRegister(block.ptr(), N, cudaHostRegisterPortable));
         for (device, value) in [(0, 3), (1, 4), (0, 5)] {
             need!(log, cudaSetDevice(device));
             let (on, memory) = (stream(log)?, Block::new(log, Kind::Device, N)?);
@@ -240,8 +235,8 @@ fn batch(cases: &mut Cases) {
         let far = Block::new(log, Kind::Device, N)?;
         need!(log, cudaSetDevice(0));
         let on = stream(log)?;
-        let mut attributes = cuda_sys::cudaMemcpyAttributes::default();
-        attributes.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderStream;
+        let mut attributes = cudaMemcpyAttributes::default();
+        attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
         let pairs = [(there, up, 1), (far, here, 2), (back, down, 3), (beside, up, 1)];
         let mut to = pairs.map(|(to, _, _)| to.ptr());
         let mut from = pairs.map(|(_, from, _)| from.ptr().cast_const());

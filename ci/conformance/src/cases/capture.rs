@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{cudaGraph_t, cudaStream_t, cudaStreamCaptureMode};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
@@ -12,16 +12,16 @@ use crate::memory::{Block, Kind, event, stream, stream_with};
 unsafe extern "C" fn nothing(_: *mut c_void) {}
 
 const MODES: [(cudaStreamCaptureMode, &str); 3] = [
-    (cuda_sys::cudaStreamCaptureModeGlobal, "global"),
-    (cuda_sys::cudaStreamCaptureModeThreadLocal, "thread-local"),
-    (cuda_sys::cudaStreamCaptureModeRelaxed, "relaxed"),
+    (cudaStreamCaptureModeGlobal, "global"),
+    (cudaStreamCaptureModeThreadLocal, "thread-local"),
+    (cudaStreamCaptureModeRelaxed, "relaxed"),
 ];
 
 /// The objects made before the capture began.
 struct Before {
     on: cudaStream_t,
     other: cudaStream_t,
-    recorded: cuda_sys::cudaEvent_t,
+    recorded: cudaEvent_t,
     device: Block,
     second: Block,
     pinned: Block,
@@ -40,18 +40,19 @@ impl Before {
     }
 }
 
+pub(super) fn status_name(status: cudaStreamCaptureStatus) -> &'static str {
+    match status {
+        status if status == cudaStreamCaptureStatusNone => "none",
+        status if status == cudaStreamCaptureStatusActive => "active",
+        status if status == cudaStreamCaptureStatusInvalidated => "invalidated",
+        _ => "unknown",
+    }
+}
+
 fn status(log: &mut Log, name: &str, on: cudaStream_t) {
-    let mut status = cuda_sys::cudaStreamCaptureStatus(77);
+    let mut status = cudaStreamCaptureStatus(77);
     ask!(log, name, cudaStreamIsCapturing(on, &raw mut status));
-    log.fact(
-        "status",
-        match status {
-            status if status == cuda_sys::cudaStreamCaptureStatusNone => "none",
-            status if status == cuda_sys::cudaStreamCaptureStatusActive => "active",
-            status if status == cuda_sys::cudaStreamCaptureStatusInvalidated => "invalidated",
-            _ => "unknown",
-        },
-    );
+    log.fact("status", status_name(status));
 }
 
 /// Ends a capture and notes its number of nodes.
@@ -69,150 +70,97 @@ pub(super) fn end(log: &mut Log, name: &str, on: cudaStream_t) -> cudaGraph_t {
 }
 
 /// One call during a capture.
-type Call = fn(&mut Log, &Before);
+type Call = fn(&mut Log, &Before) -> cudaError_t;
 
 const CALLS: [(&str, Call); 31] = [
     ("a copy on the stream", |log, b| {
-        ask!(
-            log,
-            "call",
-            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.on)
-        );
+        ask!(log, "call", cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cudaMemcpyDefault, b.on))
     }),
     ("a copy of no bytes on the stream", |log, b| {
-        ask!(
-            log,
-            "call",
-            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault, b.on)
-        );
+        ask!(log, "call", cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 0, cudaMemcpyDefault, b.on))
     }),
     ("a copy on another stream", |log, b| {
-        ask!(
-            log,
-            "call",
-            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.other)
-        );
+        ask!(log, "call", cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cudaMemcpyDefault, b.other))
     }),
     ("a copy on the legacy stream", |log, b| {
         ask!(
             log,
             "call",
-            cudaMemcpyAsync(
-                b.device.ptr(),
-                b.pinned.ptr(),
-                4096,
-                cuda_sys::cudaMemcpyDefault,
-                ptr::null_mut()
-            )
-        );
+            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cudaMemcpyDefault, ptr::null_mut())
+        )
     }),
     ("a blocking copy", |log, b| {
-        ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault));
+        ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 4096, cudaMemcpyDefault))
     }),
     ("a blocking copy of no bytes", |log, b| {
-        ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault));
+        ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 0, cudaMemcpyDefault))
     }),
-    ("a set on the stream", |log, b| {
-        ask!(log, "call", cudaMemsetAsync(b.device.ptr(), 1, 4096, b.on));
-    }),
-    ("a blocking set", |log, b| {
-        ask!(log, "call", cudaMemset(b.device.ptr(), 1, 4096));
-    }),
+    ("a set on the stream", |log, b| ask!(log, "call", cudaMemsetAsync(b.device.ptr(), 1, 4096, b.on))),
+    ("a blocking set", |log, b| ask!(log, "call", cudaMemset(b.device.ptr(), 1, 4096))),
     ("a copy within planes on the stream", |log, b| {
         ask!(
             log,
             "call",
-            cudaMemcpy2DAsync(
-                b.device.ptr(),
-                64,
-                b.second.ptr(),
-                64,
-                32,
-                8,
-                cuda_sys::cudaMemcpyDefault,
-                b.on
-            )
-        );
+            cudaMemcpy2DAsync(b.device.ptr(), 64, b.second.ptr(), 64, 32, 8, cudaMemcpyDefault, b.on)
+        )
     }),
     ("a blocking copy within planes", |log, b| {
-        ask!(
-            log,
-            "call",
-            cudaMemcpy2D(b.device.ptr(), 64, b.second.ptr(), 64, 32, 8, cuda_sys::cudaMemcpyDefault)
-        );
+        ask!(log, "call", cudaMemcpy2D(b.device.ptr(), 64, b.second.ptr(), 64, 32, 8, cudaMemcpyDefault))
     }),
     ("a peer copy on the stream", |log, b| {
-        ask!(log, "call", cudaMemcpyPeerAsync(b.device.ptr(), 0, b.second.ptr(), 0, 4096, b.on));
+        ask!(log, "call", cudaMemcpyPeerAsync(b.device.ptr(), 0, b.second.ptr(), 0, 4096, b.on))
     }),
     ("a host function on the stream", |log, b| {
-        ask!(log, "call", cudaLaunchHostFunc(b.on, Some(nothing), ptr::null_mut()));
+        ask!(log, "call", cudaLaunchHostFunc(b.on, Some(nothing), ptr::null_mut()))
     }),
-    ("waiting for the stream", |log, b| {
-        ask!(log, "call", cudaStreamSynchronize(b.on));
-    }),
-    ("asking the stream", |log, b| {
-        ask!(log, "call", cudaStreamQuery(b.on));
-    }),
-    ("waiting for another stream", |log, b| {
-        ask!(log, "call", cudaStreamSynchronize(b.other));
-    }),
-    ("waiting for the device", |log, _| {
-        ask!(log, "call", cudaDeviceSynchronize());
-    }),
-    ("recording an event on the stream", |log, b| {
-        ask!(log, "call", cudaEventRecord(b.recorded, b.on));
-    }),
+    ("waiting for the stream", |log, b| ask!(log, "call", cudaStreamSynchronize(b.on))),
+    ("asking the stream", |log, b| ask!(log, "call", cudaStreamQuery(b.on))),
+    ("waiting for another stream", |log, b| ask!(log, "call", cudaStreamSynchronize(b.other))),
+    ("waiting for the device", |log, _| ask!(log, "call", cudaDeviceSynchronize())),
+    ("recording an event on the stream", |log, b| ask!(log, "call", cudaEventRecord(b.recorded, b.on))),
     ("recording an event on the stream, and asking it", |log, b| {
         ask!(log, "record", cudaEventRecord(b.recorded, b.on));
-        ask!(log, "call", cudaEventQuery(b.recorded));
+        ask!(log, "call", cudaEventQuery(b.recorded))
     }),
     ("recording an event on the stream, and waiting for it", |log, b| {
         ask!(log, "record", cudaEventRecord(b.recorded, b.on));
-        ask!(log, "call", cudaEventSynchronize(b.recorded));
+        ask!(log, "call", cudaEventSynchronize(b.recorded))
     }),
     ("making an event", |log, _| {
         let mut mark = ptr::null_mut();
-        ask!(log, "call", cudaEventCreate(&raw mut mark));
+        ask!(log, "call", cudaEventCreate(&raw mut mark))
     }),
     ("making a stream", |log, _| {
         let mut made = ptr::null_mut();
-        ask!(log, "call", cudaStreamCreateWithFlags(&raw mut made, 1));
+        ask!(log, "call", cudaStreamCreateWithFlags(&raw mut made, 1))
     }),
     ("cudaMalloc", |log, _| {
         let mut start = ptr::null_mut();
-        ask!(log, "call", cudaMalloc(&raw mut start, 4096));
+        ask!(log, "call", cudaMalloc(&raw mut start, 4096))
     }),
-    ("cudaFree", |log, b| {
-        ask!(log, "call", cudaFree(b.second.ptr()));
-    }),
-    ("cudaFree of null", |log, _| {
-        ask!(log, "call", cudaFree(ptr::null_mut()));
-    }),
+    ("cudaFree", |log, b| ask!(log, "call", cudaFree(b.second.ptr()))),
+    ("cudaFree of null", |log, _| ask!(log, "call", cudaFree(ptr::null_mut()))),
     ("cudaMallocHost", |log, _| {
         let mut start = ptr::null_mut();
-        ask!(log, "call", cudaMallocHost(&raw mut start, 4096));
+        ask!(log, "call", cudaMallocHost(&raw mut start, 4096))
     }),
-    ("cudaFreeHost", |log, b| {
-        ask!(log, "call", cudaFreeHost(b.pinned.ptr()));
-    }),
+    ("cudaFreeHost", |log, b| ask!(log, "call", cudaFreeHost(b.pinned.ptr()))),
     ("cudaMallocManaged", |log, _| {
         let mut start = ptr::null_mut();
-        ask!(log, "call", cudaMallocManaged(&raw mut start, 4096, 1));
+        ask!(log, "call", cudaMallocManaged(&raw mut start, 4096, 1))
     }),
     ("cudaMallocAsync on the stream", |log, b| {
         let mut start = ptr::null_mut();
-        ask!(log, "call", cudaMallocAsync(&raw mut start, 4096, b.on));
+        ask!(log, "call", cudaMallocAsync(&raw mut start, 4096, b.on))
     }),
     ("how much memory is free", |log, _| {
         let (mut free, mut total) = (0, 0);
-        ask!(log, "call", cudaMemGetInfo(&raw mut free, &raw mut total));
+        ask!(log, "call", cudaMemGetInfo(&raw mut free, &raw mut total))
     }),
-    ("destroying the stream", |log, b| {
-        ask!(log, "call", cudaStreamDestroy(b.other));
-    }),
+    ("destroying the stream", |log, b| ask!(log, "call", cudaStreamDestroy(b.other))),
     ("which device is current", |log, _| {
         let mut device = 0;
-        ask!(log, "call", cudaGetDevice(&raw mut device));
+        ask!(log, "call", cudaGetDevice(&raw mut device))
     }),
 ];
 
@@ -223,7 +171,7 @@ fn during(log: &mut Log, mode: cudaStreamCaptureMode, flags: u32, call: Call) ->
     status(log, "is capturing", before.on);
     end(log, "end", before.on);
     // SAFETY: takes nothing.
-    let left = unsafe { cuda_sys::cudaGetLastError() };
+    let left = unsafe { cudaGetLastError() };
     log.code("left behind", left);
     ask!(log, "afterwards", cudaDeviceSynchronize());
     Ok(())
@@ -233,7 +181,7 @@ pub(super) fn add(cases: &mut Cases) {
     for (mode, name) in MODES {
         for (what, call) in CALLS {
             cases.alone(format!("capture/{name}, {what}"), move |log| {
-                during(log, mode, cuda_sys::cudaStreamNonBlocking, call)
+                during(log, mode, cudaStreamNonBlocking, call)
             });
         }
     }
@@ -247,7 +195,7 @@ pub(super) fn add(cases: &mut Cases) {
     }
     let begin = "cudaStreamBeginCapture";
     for (what, handle) in
-        [("the legacy stream", ptr::null_mut()), ("the legacy stream by name", cuda_sys::cudaStreamLegacy)]
+        [("the legacy stream", ptr::null_mut()), ("the legacy stream by name", cudaStreamLegacy)]
     {
         cases.alone(format!("{begin}/{what}"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
@@ -257,8 +205,8 @@ pub(super) fn add(cases: &mut Cases) {
     }
     cases.alone(format!("{begin}/the stream of the thread"), |log| {
         need!(log, cudaFree(ptr::null_mut()));
-        ask!(log, cudaStreamBeginCapture(cuda_sys::cudaStreamPerThread, MODES[0].0));
-        end(log, "end", cuda_sys::cudaStreamPerThread);
+        ask!(log, cudaStreamBeginCapture(cudaStreamPerThread, MODES[0].0));
+        end(log, "end", cudaStreamPerThread);
         Ok(())
     });
     cases.alone(format!("{begin}/no such mode"), |log| {
@@ -421,9 +369,9 @@ pub(super) fn add(cases: &mut Cases) {
             let at = on.expose_provenance();
             let code = std::thread::spawn(move || unsafe {
                 let mut graph = ptr::null_mut();
-                cuda_sys::cudaStreamEndCapture(ptr::with_exposed_provenance_mut(at), &raw mut graph).0
+                cudaStreamEndCapture(ptr::with_exposed_provenance_mut(at), &raw mut graph).0
             });
-            log.code("end", cuda_sys::cudaError(code.join().unwrap()));
+            log.code("end", cudaError(code.join().unwrap()));
             status(log, "is capturing", on);
             Ok(())
         });
@@ -432,9 +380,9 @@ pub(super) fn add(cases: &mut Cases) {
             need!(log, cudaStreamBeginCapture(on, mode));
             let code = std::thread::spawn(|| unsafe {
                 let mut start = ptr::null_mut();
-                cuda_sys::cudaMalloc(&raw mut start, 4096).0
+                cudaMalloc(&raw mut start, 4096).0
             });
-            log.code("malloc", cuda_sys::cudaError(code.join().unwrap()));
+            log.code("malloc", cudaError(code.join().unwrap()));
             status(log, "is capturing", on);
             end(log, "end", on);
             Ok(())
@@ -444,26 +392,9 @@ pub(super) fn add(cases: &mut Cases) {
         let before = Before::new(log, 1)?;
         before.pinned.store(log, &[5; 4096])?;
         need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
-        ask!(
-            log,
-            cudaMemcpyAsync(
-                before.device.ptr(),
-                before.pinned.ptr(),
-                4096,
-                cuda_sys::cudaMemcpyDefault,
-                before.on
-            )
-        );
-        ask!(
-            log,
-            cudaMemcpyAsync(
-                before.second.ptr(),
-                before.device.ptr(),
-                4096,
-                cuda_sys::cudaMemcpyDefault,
-                before.on
-            )
-        );
+        for (to, from) in [(before.device, before.pinned), (before.second, before.device)] {
+            ask!(log, cudaMemcpyAsync(to.ptr(), from.ptr(), 4096, cudaMemcpyDefault, before.on));
+        }
         let graph = end(log, "end", before.on);
         let nothing_yet = before.device.load(log)?;
         log.bytes("before", &nothing_yet, &[0; 4096]);

@@ -5,9 +5,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 
 use cuda_sys as sys;
-use cuda_sys::{
-    cudaEvent_t, cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaMemPool_t, cudaStream_t, dim3,
-};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup, ask, error_name, need};
@@ -27,27 +25,27 @@ fn null<T>() -> *mut T {
 }
 
 /// One of each object, and room for answers.
-struct Objects {
-    on: cudaStream_t,
-    mark: cudaEvent_t,
-    graph: cudaGraph_t,
-    node: cudaGraphNode_t,
-    run: cudaGraphExec_t,
-    pool: cudaMemPool_t,
-    block: Block,
-    pinned: Block,
-    managed: Block,
-    array: sys::cudaArray_t,
-    desc: sys::cudaChannelFormatDesc,
-    place: sys::cudaMemLocation,
+pub(super) struct Objects {
+    pub(super) on: cudaStream_t,
+    pub(super) mark: cudaEvent_t,
+    pub(super) graph: cudaGraph_t,
+    pub(super) node: cudaGraphNode_t,
+    pub(super) run: cudaGraphExec_t,
+    pub(super) pool: cudaMemPool_t,
+    pub(super) block: Block,
+    pub(super) pinned: Block,
+    pub(super) managed: Block,
+    pub(super) array: sys::cudaArray_t,
+    pub(super) desc: sys::cudaChannelFormatDesc,
+    pub(super) place: sys::cudaMemLocation,
     room: Vec<u64>,
 }
 
-const ONE: dim3 = dim3 { x: 1, y: 1, z: 1 };
-const BYTES: usize = 64;
+pub(super) const ONE: dim3 = dim3 { x: 1, y: 1, z: 1 };
+pub(super) const BYTES: usize = 64;
 
 impl Objects {
-    fn new(log: &mut Log) -> Result<Self, Setup> {
+    pub(super) fn new(log: &mut Log) -> Result<Self, Setup> {
         let place = sys::cudaMemLocation { type_: sys::cudaMemLocationTypeDevice, id: 0 };
         let mut it = Self {
             on: crate::memory::stream(log)?,
@@ -77,24 +75,27 @@ impl Objects {
         Ok(it)
     }
 
-    fn room<T>(&self) -> *mut T {
+    pub(super) fn room<T>(&self) -> *mut T {
         self.room.as_ptr().cast_mut().cast()
     }
 
-    fn kernel(&self) -> *const c_void {
+    pub(super) fn kernel(&self) -> *const c_void {
         case_empty as *const c_void
     }
 }
 
 /// Calls by their groups and names.
-type Calls = Vec<(&'static str, Vec<(&'static str, fn(&Objects) -> sys::cudaError_t)>)>;
+pub(super) type Calls<T = Objects> = Vec<(&'static str, Vec<(&'static str, fn(&T) -> sys::cudaError_t)>)>;
 
 macro_rules! calls {
     ($it:ident; $($group:literal { $($name:literal $function:ident($($argument:expr),* $(,)?);)* })*) => {
+        calls!($it: Objects; $($group { $($name $function($($argument),*);)* })*)
+    };
+    ($it:ident: $type:ty; $($group:literal { $($name:literal $function:ident($($argument:expr),* $(,)?);)* })*) => {
         vec![$(($group, vec![$(($name, {
             // SAFETY: the result of the call is the question, and the process may end by it.
-            let call: fn(&Objects) -> sys::cudaError_t = |$it| {
-                let _: &Objects = $it;
+            let call: fn(&$type) -> sys::cudaError_t = |$it| {
+                let _: &$type = $it;
                 unsafe { sys::$function($($argument),*) }
             };
             call
@@ -102,7 +103,9 @@ macro_rules! calls {
     };
 }
 
-const UP: sys::cudaMemcpyKind = sys::cudaMemcpyHostToDevice;
+pub(super) use calls;
+
+pub(super) const UP: sys::cudaMemcpyKind = sys::cudaMemcpyHostToDevice;
 const NAME: &CStr = c"no such name";
 
 fn memory() -> Calls {

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cuda_sys::{cudaDeviceAttr, cudaLimit, dim3};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, ask, need};
@@ -34,7 +34,7 @@ fn choosing(cases: &mut Cases) {
         Ok(())
     });
     cases.add("cudaGetDeviceProperties/no such device, answer null", |log| {
-        let mut properties = cuda_sys::cudaDeviceProp::default();
+        let mut properties = cudaDeviceProp::default();
         ask!(log, "100", cudaGetDeviceProperties(&raw mut properties, 100));
         ask!(log, "-1", cudaGetDeviceProperties(&raw mut properties, -1));
         ask!(log, "null", cudaGetDeviceProperties(ptr::null_mut(), 0));
@@ -42,7 +42,7 @@ fn choosing(cases: &mut Cases) {
     });
     cases.add("cudaDeviceGetAttribute/no such device, none such, answer null", |log| {
         let mut value = 0;
-        let warp = cuda_sys::cudaDevAttrWarpSize;
+        let warp = cudaDevAttrWarpSize;
         ask!(log, "a warp", cudaDeviceGetAttribute(&raw mut value, warp, 0));
         log.fact("threads", value);
         ask!(log, "device 100", cudaDeviceGetAttribute(&raw mut value, warp, 100));
@@ -59,7 +59,7 @@ fn choosing(cases: &mut Cases) {
     });
     cases.add("cudaDeviceGetP2PAttribute/itself, no such device, answer null", |log| {
         let mut value: c_int = 77;
-        let attribute = cuda_sys::cudaDevP2PAttrAccessSupported;
+        let attribute = cudaDevP2PAttrAccessSupported;
         ask!(log, "itself", cudaDeviceGetP2PAttribute(&raw mut value, attribute, 0, 0));
         ask!(log, "device 100", cudaDeviceGetP2PAttribute(&raw mut value, attribute, 0, 100));
         ask!(log, "answer null", cudaDeviceGetP2PAttribute(ptr::null_mut(), attribute, 0, 1));
@@ -78,7 +78,7 @@ fn choosing(cases: &mut Cases) {
         Ok(())
     });
     cases.alone("cudaChooseDevice/any, answer null", |log| {
-        let wish = cuda_sys::cudaDeviceProp::default();
+        let wish = cudaDeviceProp::default();
         let mut device = 77;
         ask!(log, cudaChooseDevice(&raw mut device, &raw const wish));
         log.fact("sensible", (0..2).contains(&device));
@@ -102,40 +102,40 @@ fn choosing(cases: &mut Cases) {
 
 fn settings(cases: &mut Cases) {
     for (limit, what) in [
-        (cuda_sys::cudaLimitStackSize, "stack"),
-        (cuda_sys::cudaLimitPrintfFifoSize, "printf"),
-        (cuda_sys::cudaLimitMallocHeapSize, "heap"),
-        (cuda_sys::cudaLimitMaxL2FetchGranularity, "fetch granularity"),
-        (cuda_sys::cudaLimitPersistingL2CacheSize, "persisting cache"),
+        (cudaLimitStackSize, "stack"),
+        (cudaLimitPrintfFifoSize, "printf"),
+        (cudaLimitMallocHeapSize, "heap"),
+        (cudaLimitMaxL2FetchGranularity, "fetch granularity"),
+        (cudaLimitPersistingL2CacheSize, "persisting cache"),
         (cudaLimit(99), "none such"),
     ] {
         cases.alone(format!("cudaDeviceGetLimit/{what}"), move |log| {
             let mut value = 0;
             ask!(log, cudaDeviceGetLimit(&raw mut value, limit));
             // The other values depend on the device.
-            if limit == cuda_sys::cudaLimitStackSize || limit == cuda_sys::cudaLimitMallocHeapSize {
+            if limit == cudaLimitStackSize || limit == cudaLimitMallocHeapSize {
                 log.fact("value", value);
             }
             Ok(())
         });
     }
     cases.alone("cudaDeviceSetLimit/stack of 4096 bytes", |log| {
-        ask!(log, cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 4096));
+        ask!(log, cudaDeviceSetLimit(cudaLimitStackSize, 4096));
         let mut value = 0;
-        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cudaLimitStackSize));
         log.fact("value", value);
         ask!(log, "none such", cudaDeviceSetLimit(cudaLimit(99), 1));
-        ask!(log, "answer null", cudaDeviceGetLimit(ptr::null_mut(), cuda_sys::cudaLimitStackSize));
+        ask!(log, "answer null", cudaDeviceGetLimit(ptr::null_mut(), cudaLimitStackSize));
         Ok(())
     });
     cases.alone("cudaDeviceSetCacheConfig/there and back, none such, null", |log| {
-        let mut config = cuda_sys::cudaFuncCache(77);
+        let mut config = cudaFuncCache(77);
         ask!(log, cudaDeviceGetCacheConfig(&raw mut config));
         log.fact("at first", config.0);
-        ask!(log, cudaDeviceSetCacheConfig(cuda_sys::cudaFuncCachePreferL1));
+        ask!(log, cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
         ask!(log, cudaDeviceGetCacheConfig(&raw mut config));
         log.fact("then", config.0);
-        ask!(log, "none such", cudaDeviceSetCacheConfig(cuda_sys::cudaFuncCache(u32::MAX)));
+        ask!(log, "none such", cudaDeviceSetCacheConfig(cudaFuncCache(u32::MAX)));
         ask!(log, "null", cudaDeviceGetCacheConfig(ptr::null_mut()));
         Ok(())
     });
@@ -150,11 +150,11 @@ fn settings(cases: &mut Cases) {
     }
     cases.alone("cudaDeviceReset/memory and limits are gone", |log| {
         let block = Block::new(log, Kind::Device, 4096)?;
-        need!(log, cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 4096));
+        need!(log, cudaDeviceSetLimit(cudaLimitStackSize, 4096));
         ask!(log, cudaDeviceReset());
         ask!(log, "old memory", cudaMemset(block.ptr(), 0, 4096));
         let mut value = 0;
-        ask!(log, cudaDeviceGetLimit(&raw mut value, cuda_sys::cudaLimitStackSize));
+        ask!(log, cudaDeviceGetLimit(&raw mut value, cudaLimitStackSize));
         log.fact("stack", value);
         Ok(())
     });
@@ -242,13 +242,13 @@ fn launches(cases: &mut Cases) {
     });
     let set = "cudaFuncSetAttribute";
     for (what, attribute, value) in [
-        ("64 KiB of shared memory", cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10),
-        ("-1 bytes of shared memory", cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, -1),
-        ("1 MiB of shared memory", cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
-        ("carveout 50", cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 50),
-        ("carveout -2", cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, -2),
-        ("carveout 101", cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 101),
-        ("none such", cuda_sys::cudaFuncAttribute(99), 1),
+        ("64 KiB of shared memory", cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10),
+        ("-1 bytes of shared memory", cudaFuncAttributeMaxDynamicSharedMemorySize, -1),
+        ("1 MiB of shared memory", cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
+        ("carveout 50", cudaFuncAttributePreferredSharedMemoryCarveout, 50),
+        ("carveout -2", cudaFuncAttributePreferredSharedMemoryCarveout, -2),
+        ("carveout 101", cudaFuncAttributePreferredSharedMemoryCarveout, 101),
+        ("none such", cudaFuncAttribute(99), 1),
     ] {
         cases.alone(format!("{set}/{what}"), move |log| {
             ask!(log, cudaFuncSetAttribute(case_shared as *const c_void, attribute, value));
@@ -256,7 +256,7 @@ fn launches(cases: &mut Cases) {
         });
     }
     cases.add("cudaFuncGetAttributes/answer null, kernel null", |log| {
-        let mut attributes = cuda_sys::cudaFuncAttributes::default();
+        let mut attributes = cudaFuncAttributes::default();
         ask!(log, "a kernel", cudaFuncGetAttributes(&raw mut attributes, case_shared as *const c_void));
         ask!(log, "answer null", cudaFuncGetAttributes(ptr::null_mut(), case_shared as *const c_void));
         ask!(log, "kernel null", cudaFuncGetAttributes(&raw mut attributes, ptr::null()));

@@ -11,7 +11,7 @@ use crate::log::{Log, ask, need};
 /// Forgets the thread's last error, so that the next question does not find it.
 fn forget() {
     // SAFETY: takes nothing.
-    let _ = unsafe { cuda_sys::cudaGetLastError() };
+    let _ = unsafe { cudaGetLastError() };
 }
 
 /// Looks up a function of the driver.
@@ -29,7 +29,7 @@ fn fail() {
     let byte = 0_u8;
     let (from, nowhere) = ((&raw const byte).cast(), ptr::without_provenance_mut(16));
     // SAFETY: an address that belongs to nobody is an error.
-    let _ = unsafe { cuda_sys::cudaMemcpy(nowhere, from, 1, cudaMemcpyHostToDevice) };
+    let _ = unsafe { cudaMemcpy(nowhere, from, 1, cudaMemcpyHostToDevice) };
     forget();
 }
 

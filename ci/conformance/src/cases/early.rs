@@ -7,7 +7,7 @@
 
 use std::ptr;
 
-use cuda_sys::{cudaGraphExec_t, cudaMemcpyDefault, cudaMemsetParams, cudaStream_t};
+use cuda_sys::*;
 
 use super::graph::{graph, ready};
 use super::kernel::fill;
@@ -30,8 +30,8 @@ struct Operands {
     newer: Block,
     aside: Block,
     /// An event of a stream without work.
-    over: cuda_sys::cudaEvent_t,
-    mark: cuda_sys::cudaEvent_t,
+    over: cudaEvent_t,
+    mark: cudaEvent_t,
     /// A graph of the copy, and one of a small fill of the source before it.
     copies: cudaGraphExec_t,
     fills: cudaGraphExec_t,
@@ -128,10 +128,10 @@ fn row(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
 }
 
 fn volume(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
-    let parameters = cuda_sys::cudaMemcpy3DParms {
-        dstPtr: cuda_sys::make_cudaPitchedPtr(t.to.ptr(), N, N, 1),
-        srcPtr: cuda_sys::make_cudaPitchedPtr(t.from.ptr(), N, N, 1),
-        extent: cuda_sys::make_cudaExtent(N, 1, 1),
+    let parameters = cudaMemcpy3DParms {
+        dstPtr: make_cudaPitchedPtr(t.to.ptr(), N, N, 1),
+        srcPtr: make_cudaPitchedPtr(t.from.ptr(), N, N, 1),
+        extent: make_cudaExtent(N, 1, 1),
         kind: cudaMemcpyDefault,
         ..Default::default()
     };
@@ -146,8 +146,8 @@ fn batch_of<const COUNT: usize>(log: &mut Log, t: &Operands, on: cudaStream_t) -
     let mut to: [_; COUNT] = std::array::from_fn(|at| t.to.at(at * part));
     let mut from: [_; COUNT] = std::array::from_fn(|at| t.from.at(at * part).cast_const());
     let (mut sizes, mut first) = ([part; COUNT], 0);
-    let mut attributes = cuda_sys::cudaMemcpyAttributes::default();
-    attributes.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderStream;
+    let mut attributes = cudaMemcpyAttributes::default();
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
     let (to, from, sizes) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr());
     ask!(log, cudaMemcpyBatchAsync(to, from, sizes, COUNT, &raw mut attributes, &raw mut first, 1, on));
     Ok(())
@@ -156,11 +156,11 @@ fn batch_of<const COUNT: usize>(log: &mut Log, t: &Operands, on: cudaStream_t) -
 #[cfg(cudart_13_0)]
 fn solid_batch(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
     let memory = |block| super::batch_solid::memory(block, 0, 0);
-    let mut one = cuda_sys::cudaMemcpy3DBatchOp {
+    let mut one = cudaMemcpy3DBatchOp {
         src: memory(t.from),
         dst: memory(t.to),
-        extent: cuda_sys::make_cudaExtent(N, 1, 1),
-        srcAccessOrder: cuda_sys::cudaMemcpySrcAccessOrderStream,
+        extent: make_cudaExtent(N, 1, 1),
+        srcAccessOrder: cudaMemcpySrcAccessOrderStream,
         flags: 0,
     };
     ask!(log, cudaMemcpy3DBatchAsync(1, &raw mut one, 0, on));
@@ -184,10 +184,10 @@ enum Streams {
 impl Streams {
     /// Writer and reader.
     fn make(self, log: &mut Log) -> Result<(cudaStream_t, cudaStream_t), Setup> {
-        let (one, other) = (stream_with(log, cuda_sys::cudaStreamDefault)?, ptr::null_mut());
+        let (one, other) = (stream_with(log, cudaStreamDefault)?, ptr::null_mut());
         Ok(match self {
-            Self::BlockingToBlocking => (one, stream_with(log, cuda_sys::cudaStreamDefault)?),
-            Self::BlockingToThread => (one, cuda_sys::cudaStreamPerThread),
+            Self::BlockingToBlocking => (one, stream_with(log, cudaStreamDefault)?),
+            Self::BlockingToThread => (one, cudaStreamPerThread),
             Self::BlockingToLegacy => (one, other),
             Self::LegacyToBlocking => (other, one),
         })
@@ -300,11 +300,11 @@ fn others(cases: &mut Cases) {
     }
     cases.alone("legacy/behind its order only, a blocking copy", |log| {
         let things = Operands::new(log, Kind::Pinned, N)?;
-        let writer = stream_with(log, cuda_sys::cudaStreamDefault)?;
+        let writer = stream_with(log, cudaStreamDefault)?;
         let gate = Gate::hold(log, writer)?;
         need!(log, cudaMemcpyAsync(things.from.ptr(), things.newer.ptr(), N, cudaMemcpyDefault, writer));
         gate.waits(log, |log| {
-            ask!(log, cudaMemcpy(things.to.ptr(), things.from.ptr(), N, cudaMemcpyDefault));
+            ask!(log, cudaMemcpy(things.to.ptr(), things.from.ptr(), N, cudaMemcpyDefault))
         });
         things.told(log)
     });

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{cudaMemAccessDesc, cudaPitchedPtr, make_cudaExtent};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, ask, need};
@@ -16,13 +16,13 @@ fn pages(log: &mut Log) -> Result<*mut std::ffi::c_void, crate::log::Setup> {
 
 fn host(cases: &mut Cases) {
     for (what, flags) in [
-        ("read-only", cuda_sys::cudaHostRegisterReadOnly),
-        ("portable, mapped and read-only", cuda_sys::cudaHostRegisterReadOnly | 3),
+        ("read-only", cudaHostRegisterReadOnly),
+        ("portable, mapped and read-only", cudaHostRegisterReadOnly | 3),
     ] {
         cases.add(format!("cudaHostRegister/{what}"), move |log| {
             let page = pages(log)?;
             let code = ask!(log, cudaHostRegister(page, N, flags));
-            if code == cuda_sys::cudaSuccess {
+            if code == cudaSuccess {
                 ask!(log, cudaHostUnregister(page));
             }
             Ok(())
@@ -61,7 +61,7 @@ fn host(cases: &mut Cases) {
         let start = std::thread::spawn(|| {
             let mut start = ptr::null_mut();
             // SAFETY: the pointer is to a live pointer.
-            unsafe { cuda_sys::cudaHostAlloc(&raw mut start, N, cuda_sys::cudaHostAllocPortable) };
+            unsafe { cudaHostAlloc(&raw mut start, N, cudaHostAllocPortable) };
             start.expose_provenance()
         });
         let start = ptr::with_exposed_provenance_mut(start.join().unwrap());
@@ -83,13 +83,13 @@ fn device(cases: &mut Cases) {
             let reset = move || {
                 if uses {
                     // SAFETY: takes a number.
-                    unsafe { cuda_sys::cudaSetDevice(0) };
+                    unsafe { cudaSetDevice(0) };
                 }
                 // SAFETY: the case uses no more of the device than an address that it tries to free.
-                unsafe { cuda_sys::cudaDeviceReset() }.0
+                unsafe { cudaDeviceReset() }.0
             };
             let code = std::thread::spawn(reset).join().unwrap();
-            log.code("reset", cuda_sys::cudaError(code));
+            log.code("reset", cudaError(code));
             ask!(log, cudaFree(block.ptr()));
             ask!(log, "again", cudaFree(block.ptr()));
             Ok(())
@@ -104,7 +104,7 @@ fn device(cases: &mut Cases) {
             let all = at.pitch * h * d;
             need!(log, cudaMemset(at.ptr, 0x42, all));
             let mut got = vec![0_u8; all];
-            need!(log, cudaMemcpy(got.as_mut_ptr().cast(), at.ptr, all, cuda_sys::cudaMemcpyDeviceToHost));
+            need!(log, cudaMemcpy(got.as_mut_ptr().cast(), at.ptr, all, cudaMemcpyDeviceToHost));
             right += usize::from(got.iter().all(|byte| *byte == 0x42));
             need!(log, cudaFree(at.ptr));
         }
@@ -112,8 +112,7 @@ fn device(cases: &mut Cases) {
         Ok(())
     });
     // SAFETY: takes numbers.
-    let bytes =
-        || unsafe { cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cuda_sys::cudaChannelFormatKindUnsigned) };
+    let bytes = || unsafe { cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
     let over = 1 << 20;
     for (what, (w, h, d)) in [
         ("higher than textures can be", (16, over, 8)),
@@ -127,10 +126,9 @@ fn device(cases: &mut Cases) {
             Ok(())
         });
     }
-    for (what, flags) in [
-        ("for surfaces", cuda_sys::cudaArraySurfaceLoadStore),
-        ("for gathering", cuda_sys::cudaArrayTextureGather),
-    ] {
+    for (what, flags) in
+        [("for surfaces", cudaArraySurfaceLoadStore), ("for gathering", cudaArrayTextureGather)]
+    {
         cases.add(format!("cudaMallocArray/without end, {what}"), move |log| {
             let (mut array, format) = (ptr::null_mut(), bytes());
             ask!(log, cudaMallocArray(&raw mut array, &raw const format, usize::MAX, usize::MAX, flags));
@@ -144,19 +142,10 @@ fn device(cases: &mut Cases) {
         cases.add(format!("cudaMallocArray/{what}"), move |log| {
             let mut size = [0; 2];
             if plane {
-                need!(
-                    log,
-                    cudaDeviceGetAttribute(&raw mut size[0], cuda_sys::cudaDevAttrMaxTexture2DWidth, 0)
-                );
-                need!(
-                    log,
-                    cudaDeviceGetAttribute(&raw mut size[1], cuda_sys::cudaDevAttrMaxTexture2DHeight, 0)
-                );
+                need!(log, cudaDeviceGetAttribute(&raw mut size[0], cudaDevAttrMaxTexture2DWidth, 0));
+                need!(log, cudaDeviceGetAttribute(&raw mut size[1], cudaDevAttrMaxTexture2DHeight, 0));
             } else {
-                need!(
-                    log,
-                    cudaDeviceGetAttribute(&raw mut size[0], cuda_sys::cudaDevAttrMaxTexture1DWidth, 0)
-                );
+                need!(log, cudaDeviceGetAttribute(&raw mut size[0], cudaDevAttrMaxTexture1DWidth, 0));
             }
             log.fact("extent", format_args!("{size:?}"));
             let (mut array, format) = (ptr::null_mut(), bytes());
@@ -213,10 +202,10 @@ fn around(blocking: bool, seed: usize) -> bool {
     let (up, across) = (block(Kind::Device), block(Kind::Device));
     let source = bytes.as_ptr().cast::<std::ffi::c_void>();
     let steps = [
-        (pinned, source, cuda_sys::cudaMemcpyHostToHost),
-        (up, pinned.cast_const(), cuda_sys::cudaMemcpyHostToDevice),
-        (across, up.cast_const(), cuda_sys::cudaMemcpyDeviceToDevice),
-        (back.ptr(), across.cast_const(), cuda_sys::cudaMemcpyDeviceToHost),
+        (pinned, source, cudaMemcpyHostToHost),
+        (up, pinned.cast_const(), cudaMemcpyHostToDevice),
+        (across, up.cast_const(), cudaMemcpyDeviceToDevice),
+        (back.ptr(), across.cast_const(), cudaMemcpyDeviceToHost),
     ];
     for _ in 0..10 {
         for (to, from, way) in steps {
@@ -248,12 +237,12 @@ fn pools(cases: &mut Cases) {
     let entry = |kind, id| {
         let mut entry = cudaMemAccessDesc::default();
         (entry.location.type_, entry.location.id) = (kind, id);
-        entry.flags = cuda_sys::cudaMemAccessFlagsProtReadWrite;
+        entry.flags = cudaMemAccessFlagsProtReadWrite;
         entry
     };
     for (what, kind, ids) in [
-        ("more than there are devices", cuda_sys::cudaMemLocationTypeDevice, 0..16),
-        ("nowhere", cuda_sys::cudaMemLocationTypeInvalid, 0..1),
+        ("more than there are devices", cudaMemLocationTypeDevice, 0..16),
+        ("nowhere", cudaMemLocationTypeInvalid, 0..1),
     ] {
         cases.alone(format!("cudaMemPoolSetAccess/{what}"), move |log| {
             let pool = super::pool::pool(log)?;
@@ -264,7 +253,7 @@ fn pools(cases: &mut Cases) {
     }
     cases.add("cudaMemPoolImportFromShareableHandle/no kind of handle", |log| {
         need!(log, cudaFree(ptr::null_mut()));
-        let (mut pool, none) = (ptr::null_mut(), cuda_sys::cudaMemHandleTypeNone);
+        let (mut pool, none) = (ptr::null_mut(), cudaMemHandleTypeNone);
         let handle = ptr::without_provenance_mut(1000);
         ask!(log, cudaMemPoolImportFromShareableHandle(&raw mut pool, handle, none, 0));
         Ok(())

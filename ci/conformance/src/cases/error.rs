@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
-use cuda_sys::{cudaError, dim3};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{ask, error_name};
@@ -26,7 +26,7 @@ pub(super) fn add(cases: &mut Cases) {
     });
     cases.alone("cudaGetLastError/is the thread's own", |log| {
         ask!(log, cudaMalloc(ptr::null_mut(), 1));
-        let other = std::thread::spawn(|| unsafe { cuda_sys::cudaGetLastError() }.0).join().unwrap();
+        let other = std::thread::spawn(|| unsafe { cudaGetLastError() }.0).join().unwrap();
         log.fact("of another thread", error_name(cudaError(other)));
         Ok(())
     });
@@ -43,7 +43,7 @@ pub(super) fn add(cases: &mut Cases) {
         for code in [0, 1, 2, 700, 719, 999, 12345] {
             log.fact(&format!("{code}"), error_name(cudaError(code)));
             // SAFETY: takes any code.
-            let text = unsafe { cuda_sys::cudaGetErrorString(cudaError(code)) };
+            let text = unsafe { cudaGetErrorString(cudaError(code)) };
             // SAFETY: not null, so it is a string.
             let said = !text.is_null() && !unsafe { CStr::from_ptr(text) }.is_empty();
             log.fact("said", said);

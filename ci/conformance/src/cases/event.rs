@@ -2,6 +2,8 @@
 
 use std::ptr;
 
+use cuda_sys::*;
+
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{ask, need};
@@ -14,7 +16,7 @@ pub(super) fn add(cases: &mut Cases) {
         cases.add(format!("cudaEventCreateWithFlags/flags {flags:#x}"), move |log| {
             let mut mark = ptr::null_mut();
             let code = ask!(log, cudaEventCreateWithFlags(&raw mut mark, flags));
-            if code == cuda_sys::cudaSuccess {
+            if code == cudaSuccess {
                 ask!(log, cudaEventQuery(mark));
                 ask!(log, cudaEventSynchronize(mark));
                 ask!(log, cudaEventDestroy(mark));
@@ -41,9 +43,7 @@ pub(super) fn add(cases: &mut Cases) {
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaEventRecord(mark, on));
         ask!(log, "held", cudaEventQuery(mark));
-        gate.waits(log, |log| {
-            ask!(log, cudaEventSynchronize(mark));
-        });
+        gate.waits(log, |log| ask!(log, cudaEventSynchronize(mark)));
         ask!(log, "let go", cudaEventQuery(mark));
         Ok(())
     });
@@ -52,9 +52,7 @@ pub(super) fn add(cases: &mut Cases) {
         let mark = event(log)?;
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaEventRecord(mark, on));
-        gate.waits(log, |log| {
-            ask!(log, cudaEventDestroy(mark));
-        });
+        gate.waits(log, |log| ask!(log, cudaEventDestroy(mark)));
         ask!(log, cudaStreamSynchronize(on));
         Ok(())
     });

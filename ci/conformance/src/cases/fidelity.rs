@@ -19,8 +19,7 @@ unsafe extern "C" {
 
 /// Every attribute by its number. Values other than no and yes depend on the device, and so does its address.
 fn attributes(cases: &mut Cases) {
-    let address =
-        [cuda_sys::cudaDevAttrPciBusId, cuda_sys::cudaDevAttrPciDeviceId, cuda_sys::cudaDevAttrPciDomainId];
+    let address = [cudaDevAttrPciBusId, cudaDevAttrPciDeviceId, cudaDevAttrPciDomainId];
     for number in 1..=150 {
         cases.add(format!("cudaDeviceGetAttribute/number {number}"), move |log| {
             let mut value = -7;
@@ -42,13 +41,13 @@ const KEPT: [&str; 4] = ["stack", "printf", "heap", "pending launches"];
 
 fn limits(cases: &mut Cases) {
     let known = [
-        (cuda_sys::cudaLimitStackSize, "stack"),
-        (cuda_sys::cudaLimitPrintfFifoSize, "printf"),
-        (cuda_sys::cudaLimitMallocHeapSize, "heap"),
+        (cudaLimitStackSize, "stack"),
+        (cudaLimitPrintfFifoSize, "printf"),
+        (cudaLimitMallocHeapSize, "heap"),
         (cudaLimit(3), "depth of synchronisation"),
         (cudaLimit(4), "pending launches"),
-        (cuda_sys::cudaLimitMaxL2FetchGranularity, "fetch granularity"),
-        (cuda_sys::cudaLimitPersistingL2CacheSize, "persisting cache"),
+        (cudaLimitMaxL2FetchGranularity, "fetch granularity"),
+        (cudaLimitPersistingL2CacheSize, "persisting cache"),
     ];
     for (limit, what) in known {
         for value in [0, 1, 1000, 16 << 10, 1 << 20, 1 << 33, usize::MAX] {
@@ -169,7 +168,7 @@ fn launches(cases: &mut Cases) {
             cases.alone(format!("{api}/{what}"), move |log| {
                 let kernel = case_empty as *const c_void;
                 if let Some(bytes) = asked {
-                    let id = cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
+                    let id = cudaFuncAttributeMaxDynamicSharedMemorySize;
                     ask!(log, cudaFuncSetAttribute(kernel, id, bytes));
                 }
                 let dim = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
@@ -277,7 +276,7 @@ fn symbols(cases: &mut Cases) {
 
 /// A plane of 16 by 8 elements of 4 bytes.
 fn plane(log: &mut Log) -> Result<cudaArray_t, Setup> {
-    let (mut array, kind) = (ptr::null_mut(), cuda_sys::cudaChannelFormatKindUnsigned);
+    let (mut array, kind) = (ptr::null_mut(), cudaChannelFormatKindUnsigned);
     let format = cudaChannelFormatDesc { x: 32, y: 0, z: 0, w: 0, f: kind };
     need!(log, cudaMallocArray(&raw mut array, &raw const format, 16, 8, 0));
     let all = pattern(64 * 8, 5);
@@ -361,7 +360,7 @@ fn errors(cases: &mut Cases) {
                 let name = error_name(cudaError(code));
                 if name != "unrecognized error code" {
                     // SAFETY: takes any code, and returns a string.
-                    let text = unsafe { CStr::from_ptr(cuda_sys::cudaGetErrorString(cudaError(code))) };
+                    let text = unsafe { CStr::from_ptr(cudaGetErrorString(cudaError(code))) };
                     let more = !text.to_string_lossy().contains(&name);
                     log.fact(&format!("{code}"), format_args!("{name} {more}"));
                 }

@@ -25,6 +25,19 @@ pub(super) fn graph(log: &mut Log) -> Result<cudaGraph_t, Setup> {
     Ok(graph)
 }
 
+/// A kernel's parameters: one thread, without arguments.
+pub(super) fn kernel(function: unsafe extern "C" fn()) -> cudaKernelNodeParams {
+    let one = dim3 { x: 1, y: 1, z: 1 };
+    cudaKernelNodeParams {
+        func: function as *const c_void as *mut c_void,
+        gridDim: one,
+        blockDim: one,
+        sharedMemBytes: 0,
+        kernelParams: ptr::null_mut(),
+        extra: ptr::null_mut(),
+    }
+}
+
 /// A node that does nothing.
 pub(super) fn empty(
     log: &mut Log,
@@ -225,7 +238,7 @@ fn life(cases: &mut Cases) {
         let fill = row(to, 3);
         need!(log, cudaGraphAddMemsetNode(&raw mut node, inner, ptr::null(), 0, &raw const fill));
         let run = ready(log, inner)?;
-        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
+        need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeRelaxed));
         ask!(log, cudaGraphLaunch(run, on));
         let mut outer = ptr::null_mut();
         ask!(log, cudaStreamEndCapture(on, &raw mut outer));
@@ -236,8 +249,8 @@ fn life(cases: &mut Cases) {
     });
     cases.add("cudaDeviceGetGraphMemAttribute/devices and attributes", |log| {
         let mut value = 0_u64;
-        let used = cuda_sys::cudaGraphMemAttrUsedMemCurrent;
-        let high = cuda_sys::cudaGraphMemAttrUsedMemHigh;
+        let used = cudaGraphMemAttrUsedMemCurrent;
+        let high = cudaGraphMemAttrUsedMemHigh;
         let out = (&raw mut value).cast();
         ask!(log, cudaDeviceGetGraphMemAttribute(0, used, out));
         log.fact("used", value);
@@ -330,14 +343,9 @@ fn simple_nodes(cases: &mut Cases) {
             let (mut address, mut value, mut count) = (to.ptr(), 7_u8, N as u32);
             let mut arguments: [*mut c_void; 3] =
                 [(&raw mut address).cast(), (&raw mut value).cast(), (&raw mut count).cast()];
-            let mut parameters = cudaKernelNodeParams {
-                func: case_fill as *mut c_void,
-                gridDim: dim3 { x: 16, y: 1, z: 1 },
-                blockDim: dim3 { x: 256, y: 1, z: 1 },
-                sharedMemBytes: 0,
-                kernelParams: arguments.as_mut_ptr(),
-                extra: ptr::null_mut(),
-            };
+            let mut parameters =
+                cudaKernelNodeParams { kernelParams: arguments.as_mut_ptr(), ..kernel(case_fill) };
+            (parameters.gridDim.x, parameters.blockDim.x) = (16, 256);
             spoil(&mut parameters);
             let mut node = ptr::null_mut();
             ask!(log, cudaGraphAddKernelNode(&raw mut node, graph, ptr::null(), 0, &raw const parameters));
@@ -347,7 +355,7 @@ fn simple_nodes(cases: &mut Cases) {
             let _ = (address, value, count);
             let mut run = ptr::null_mut();
             let code = ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
-            if code == cuda_sys::cudaSuccess {
+            if code == cudaSuccess {
                 launch(log, run, to, &[if node.is_null() { 0 } else { 7 }; N])?;
             }
             Ok(())
@@ -406,7 +414,7 @@ fn memory_nodes(cases: &mut Cases) {
                 )
             );
             size(log, graph);
-            if code == cuda_sys::cudaSuccess && count > 0 {
+            if code == cudaSuccess && count > 0 {
                 let run = ready(log, graph)?;
                 launch(log, run, to, &pattern(N, 1))?;
             }
@@ -461,8 +469,8 @@ fn memory_nodes(cases: &mut Cases) {
     cases.add("cudaGraphAddMemAllocNode/allocated, set, freed", |log| {
         let graph = graph(log)?;
         let mut wanted = cudaMemAllocNodeParams::default();
-        wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
-        wanted.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+        wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+        wanted.poolProps.location.type_ = cudaMemLocationTypeDevice;
         wanted.bytesize = N;
         let (mut made, mut set, mut freed) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
         ask!(log, "null", cudaGraphAddMemAllocNode(&raw mut made, graph, ptr::null(), 0, ptr::null_mut()));

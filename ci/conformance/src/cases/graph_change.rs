@@ -131,7 +131,7 @@ pub(super) fn add(cases: &mut Cases) {
     let api = "cudaGraphExecUpdate";
     cases.add(format!("{api}/the same graph with another source"), |log| {
         let (it, other) = (Copying::new(log)?, Copying::new(log)?);
-        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        let mut info = cudaGraphExecUpdateResultInfo::default();
         ask!(log, cudaGraphExecUpdate(it.run, other.graph, &raw mut info));
         log.fact("result", info.result.0);
         launch(log, it.run, other.to, &pattern(N, 1))
@@ -141,7 +141,7 @@ pub(super) fn add(cases: &mut Cases) {
         let mut node = ptr::null_mut();
         let fill = row(it.to, 5);
         need!(log, cudaGraphAddMemsetNode(&raw mut node, one, ptr::null(), 0, &raw const fill));
-        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        let mut info = cudaGraphExecUpdateResultInfo::default();
         ask!(log, cudaGraphExecUpdate(it.run, one, &raw mut info));
         log.fact("result", info.result.0);
         let more = Copying::new(log)?;
@@ -157,7 +157,7 @@ pub(super) fn add(cases: &mut Cases) {
     });
     cases.add(format!("{api}/nulls"), |log| {
         let it = Copying::new(log)?;
-        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        let mut info = cudaGraphExecUpdateResultInfo::default();
         ask!(log, "executable", cudaGraphExecUpdate(ptr::null_mut(), it.graph, &raw mut info));
         ask!(log, "graph", cudaGraphExecUpdate(it.run, ptr::null_mut(), &raw mut info));
         ask!(log, "result", cudaGraphExecUpdate(it.run, it.graph, ptr::null_mut()));

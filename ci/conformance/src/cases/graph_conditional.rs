@@ -11,7 +11,7 @@ use crate::log::{Log, Setup, ask, need};
 /// Makes a handle for a graph, with a first value.
 fn handle(log: &mut Log, graph: cudaGraph_t) -> Result<cudaGraphConditionalHandle, Setup> {
     let mut handle = 0;
-    let flags = cuda_sys::cudaGraphCondAssignDefault.0;
+    let flags = cudaGraphCondAssignDefault.0;
     need!(log, cudaGraphConditionalHandleCreate(&raw mut handle, graph, 0, flags));
     Ok(handle)
 }
@@ -140,7 +140,7 @@ pub(super) fn add(cases: &mut Cases) {
         empty(log, body, &[])?;
         let run = ready(log, graph)?;
         let (other, ..) = with_node(log)?;
-        let mut result = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        let mut result = cudaGraphExecUpdateResultInfo::default();
         ask!(log, "by its graph", cudaGraphExecUpdate(run, graph, &raw mut result));
         log.fact("result", result.result.0);
         ask!(log, "by another graph", cudaGraphExecUpdate(run, other, &raw mut result));

@@ -17,16 +17,7 @@ unsafe extern "C" {
 
 /// A kernel without parameters, and a node that launches it.
 fn kernel(log: &mut Log, graph: cudaGraph_t) -> Result<(cudaKernelNodeParams, cudaGraphNode_t), Setup> {
-    let one = dim3 { x: 1, y: 1, z: 1 };
-    let parameters = cudaKernelNodeParams {
-        func: case_empty as *const c_void as *mut c_void,
-        gridDim: one,
-        blockDim: one,
-        sharedMemBytes: 0,
-        kernelParams: ptr::null_mut(),
-        extra: ptr::null_mut(),
-    };
-    let mut node = ptr::null_mut();
+    let (mut node, parameters) = (ptr::null_mut(), super::graph::kernel(case_empty));
     need!(log, cudaGraphAddKernelNode(&raw mut node, graph, ptr::null(), 0, &raw const parameters));
     Ok((parameters, node))
 }
@@ -74,7 +65,7 @@ fn attributes(cases: &mut Cases) {
     });
     cases.add("cudaGraphExecGetFlags/with and without", |log| {
         let (graph, mut run, mut flags) = (graph(log)?, ptr::null_mut(), 77);
-        let by_node = cuda_sys::cudaGraphInstantiateFlagUseNodePriority.0;
+        let by_node = cudaGraphInstantiateFlagUseNodePriority.0;
         need!(log, cudaGraphInstantiate(&raw mut run, graph, by_node.into()));
         ask!(log, cudaGraphExecGetFlags(run, &raw mut flags));
         log.fact("flags", flags);
@@ -145,9 +136,9 @@ fn objects(cases: &mut Cases) {
         let (mut called, mut ended, mut node, mut object) = (0_u8, 0_u8, ptr::null_mut(), ptr::null_mut());
         let call = cudaHostNodeParams { fn_: Some(counts), userData: (&raw mut called).cast() };
         need!(log, cudaGraphAddHostNode(&raw mut node, graph, ptr::null(), 0, &raw const call));
-        let alone = cuda_sys::cudaUserObjectNoDestructorSync.0;
+        let alone = cudaUserObjectNoDestructorSync.0;
         need!(log, cudaUserObjectCreate(&raw mut object, (&raw mut ended).cast(), Some(counts), 1, alone));
-        need!(log, cudaGraphRetainUserObject(graph, object, 1, cuda_sys::cudaGraphUserObjectMove.0));
+        need!(log, cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove.0));
         let run = ready(log, graph)?;
         ask!(log, cudaGraphReleaseUserObject(graph, object, 1));
         ask!(log, cudaGraphLaunch(run, on));
@@ -180,9 +171,9 @@ fn deep(log: &mut Log, made: Made, first: usize) -> Result<(), Setup> {
     let mut graphs = [graph(log)?, graph(log)?, graph(log)?];
     let call = cudaHostNodeParams { fn_: Some(counts), userData: (&raw mut called).cast() };
     need!(log, cudaGraphAddHostNode(&raw mut node, graphs[0], ptr::null(), 0, &raw const call));
-    let alone = cuda_sys::cudaUserObjectNoDestructorSync.0;
+    let alone = cudaUserObjectNoDestructorSync.0;
     need!(log, cudaUserObjectCreate(&raw mut object, (&raw mut ended).cast(), Some(counts), 1, alone));
-    need!(log, cudaGraphRetainUserObject(graphs[0], object, 1, cuda_sys::cudaGraphUserObjectMove.0));
+    need!(log, cudaGraphRetainUserObject(graphs[0], object, 1, cudaGraphUserObjectMove.0));
     for at in [1, 2] {
         need!(log, cudaGraphAddChildGraphNode(&raw mut node, graphs[at], ptr::null(), 0, graphs[at - 1]));
     }

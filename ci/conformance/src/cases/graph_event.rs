@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::{cudaEvent_t, cudaGraph_t, cudaGraphNode_t};
+use cuda_sys::*;
 
 use super::graph::{empty, graph, ready};
 use crate::case::Cases;

@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use cuda_sys::{cudaGraph_t, cudaGraphNode_t, cudaMemAllocNodeParams};
+use cuda_sys::*;
 
 use super::graph::{N, empty, graph, launch, ready, row};
 use crate::case::Cases;
@@ -13,8 +13,8 @@ use crate::memory::{Block, Kind, stream};
 /// A node that allocates, with its address.
 fn allocation(log: &mut Log, graph: cudaGraph_t) -> Result<(cudaGraphNode_t, cudaMemAllocNodeParams), Setup> {
     let (mut made, mut wanted) = (ptr::null_mut(), cudaMemAllocNodeParams::default());
-    wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
-    wanted.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+    wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+    wanted.poolProps.location.type_ = cudaMemLocationTypeDevice;
     wanted.bytesize = N;
     need!(log, cudaGraphAddMemAllocNode(&raw mut made, graph, ptr::null(), 0, &raw mut wanted));
     Ok((made, wanted))
@@ -60,7 +60,7 @@ fn forms(cases: &mut Cases) {
         need!(log, cudaGraphAddMemsetNode(&raw mut set, graph, &raw const freed, 1, &raw const one));
         let run = ready(log, graph)?;
         ask!(log, cudaGraphMemsetNodeSetParams(set, &raw const two));
-        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        let mut info = cudaGraphExecUpdateResultInfo::default();
         ask!(log, cudaGraphExecUpdate(run, graph, &raw mut info));
         log.fact("result", info.result.0);
         log.fact("another node", made != set);
@@ -106,8 +106,8 @@ fn nodes(cases: &mut Cases) {
     });
     cases.add("cudaGraphAddMemAllocNode/no bytes", |log| {
         let (graph, mut made, mut wanted) = (graph(log)?, ptr::null_mut(), cudaMemAllocNodeParams::default());
-        wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
-        wanted.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+        wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+        wanted.poolProps.location.type_ = cudaMemLocationTypeDevice;
         ask!(log, cudaGraphAddMemAllocNode(&raw mut made, graph, ptr::null(), 0, &raw mut wanted));
         Ok(())
     });

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::graph::{N, empty, graph, launch, ready, row};
+use super::graph::{N, empty, graph, kernel, launch, ready, row};
 use crate::case::{Cases, Change};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
@@ -19,19 +19,6 @@ unsafe extern "C" {
 pub(super) unsafe extern "C" fn adds_one(data: *mut c_void) {
     // SAFETY: the cases pass the address of a number that nobody else uses meanwhile.
     unsafe { *data.cast::<u32>() += 1 };
-}
-
-/// A kernel's parameters: one thread, without arguments.
-pub(super) fn kernel(function: unsafe extern "C" fn()) -> cudaKernelNodeParams {
-    let one = dim3 { x: 1, y: 1, z: 1 };
-    cudaKernelNodeParams {
-        func: function as *const c_void as *mut c_void,
-        gridDim: one,
-        blockDim: one,
-        sharedMemBytes: 0,
-        kernelParams: ptr::null_mut(),
-        extra: ptr::null_mut(),
-    }
 }
 
 pub(super) fn kernel_node(
@@ -199,7 +186,7 @@ fn parameters(cases: &mut Cases) {
         log.fact("kind", back.kind.0);
         log.fact("places", back.srcPtr.ptr == from.ptr() && back.dstPtr.ptr == to.ptr());
         let mut it = super::volume::whole(to, from, cudaMemcpyDeviceToDevice);
-        it.extent = cuda_sys::cudaExtent { width: 16, height: 2, depth: 2 };
+        it.extent = cudaExtent { width: 16, height: 2, depth: 2 };
         (it.srcPtr.pitch, it.srcPtr.ysize, it.dstPtr.pitch, it.dstPtr.ysize) = (64, 4, 128, 2);
         need!(log, cudaGraphAddMemcpyNode(&raw mut node, graph, ptr::null(), 0, &raw const it));
         ask!(log, "a volume", cudaGraphMemcpyNodeGetParams(node, &raw mut back));
@@ -216,15 +203,9 @@ fn parameters(cases: &mut Cases) {
         let (graph, to) = (graph(log)?, Block::new(log, Kind::Device, N)?);
         let node = fill(log, graph, &row(to, 5))?;
         let mut it = cudaGraphNodeParams::default();
-        it.type_ = cuda_sys::cudaGraphNodeTypeMemset;
-        it.__bindgen_anon_1.memset = cuda_sys::cudaMemsetParamsV2 {
-            dst: to.ptr(),
-            pitch: 0,
-            value: 6,
-            elementSize: 1,
-            width: N,
-            height: 1,
-        };
+        it.type_ = cudaGraphNodeTypeMemset;
+        it.__bindgen_anon_1.memset =
+            cudaMemsetParamsV2 { dst: to.ptr(), pitch: 0, value: 6, elementSize: 1, width: N, height: 1 };
         ask!(log, "a fill", cudaGraphNodeSetParams(node, &raw mut it));
         let run = ready(log, graph)?;
         launch(log, run, to, &[6; N])?;
@@ -234,11 +215,11 @@ fn parameters(cases: &mut Cases) {
         it.reserved0[1] = 1;
         ask!(log, "reserved", cudaGraphNodeSetParams(node, &raw mut it));
         it.reserved0[1] = 0;
-        it.type_ = cuda_sys::cudaGraphNodeTypeEmpty;
+        it.type_ = cudaGraphNodeTypeEmpty;
         ask!(log, "as empty", cudaGraphNodeSetParams(node, &raw mut it));
-        it.type_ = cuda_sys::cudaGraphNodeTypeHost;
+        it.type_ = cudaGraphNodeTypeHost;
         ask!(log, "as a function", cudaGraphNodeSetParams(node, &raw mut it));
-        it.type_ = cuda_sys::cudaGraphNodeType(50);
+        it.type_ = cudaGraphNodeType(50);
         ask!(log, "as no kind", cudaGraphNodeSetParams(node, &raw mut it));
         ask!(log, "null", cudaGraphNodeSetParams(node, ptr::null_mut()));
         ask!(log, "null", cudaGraphExecNodeSetParams(run, ptr::null_mut(), &raw mut it));
@@ -250,35 +231,34 @@ fn parameters(cases: &mut Cases) {
         let mark = event(log)?;
         let none = ptr::null();
         let mut it = cudaGraphNodeParams::default();
-        it.type_ = cuda_sys::cudaGraphNodeTypeEmpty;
+        it.type_ = cudaGraphNodeTypeEmpty;
         ask!(log, "empty", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut it));
         let mut it = cudaGraphNodeParams::default();
-        it.type_ = cuda_sys::cudaGraphNodeTypeHost;
+        it.type_ = cudaGraphNodeTypeHost;
         it.__bindgen_anon_1.host.fn_ = Some(adds_one);
         it.__bindgen_anon_1.host.userData = (&raw mut calls).cast();
         ask!(log, "function", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut it));
         let mut it = cudaGraphNodeParams::default();
-        it.type_ = cuda_sys::cudaGraphNodeTypeEventRecord;
+        it.type_ = cudaGraphNodeTypeEventRecord;
         it.__bindgen_anon_1.eventRecord.event = mark;
         ask!(log, "record", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut it));
         it.__bindgen_anon_1.eventRecord.event = ptr::null_mut();
         ask!(log, "of null", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut it));
         let mut it = cudaGraphNodeParams::default();
-        it.type_ = cuda_sys::cudaGraphNodeTypeKernel;
+        it.type_ = cudaGraphNodeTypeKernel;
         let one = dim3 { x: 1, y: 1, z: 1 };
         it.__bindgen_anon_1.kernel.func = case_empty as *const c_void as *mut c_void;
         it.__bindgen_anon_1.kernel.gridDim = one;
         it.__bindgen_anon_1.kernel.blockDim = one;
         ask!(log, "kernel", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut it));
         let mut it = cudaGraphNodeParams::default();
-        it.type_ = cuda_sys::cudaGraphNodeTypeMemcpy;
+        it.type_ = cudaGraphNodeTypeMemcpy;
         it.__bindgen_anon_1.memcpy.copyParams = super::volume::whole(to, to, cudaMemcpyDeviceToDevice);
-        it.__bindgen_anon_1.memcpy.copyParams.extent =
-            cuda_sys::cudaExtent { width: 64, height: 1, depth: 1 };
+        it.__bindgen_anon_1.memcpy.copyParams.extent = cudaExtent { width: 64, height: 1, depth: 1 };
         ask!(log, "copy", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut it));
         it.__bindgen_anon_1.memcpy.flags = 1;
         ask!(log, "flags", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut it));
-        it.type_ = cuda_sys::cudaGraphNodeType(50);
+        it.type_ = cudaGraphNodeType(50);
         ask!(log, "no kind", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut it));
         ask!(log, "null", cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, ptr::null_mut()));
         let (run, on) = (ready(log, graph)?, stream(log)?);
@@ -290,7 +270,7 @@ fn parameters(cases: &mut Cases) {
     });
     cases.add("cudaGraphNodeGetType/of nodes and of null", |log| {
         let graph = graph(log)?;
-        let mut kind = cuda_sys::cudaGraphNodeTypeCount;
+        let mut kind = cudaGraphNodeTypeCount;
         let node = kernel_node(log, graph, &[])?;
         ask!(log, cudaGraphNodeGetType(node, &raw mut kind));
         log.fact("kind", kind.0);
@@ -453,11 +433,11 @@ fn objects(cases: &mut Cases) {
         let data: *mut u32 = &raw mut *ends;
         // SAFETY: the destructor, which the runtime calls on a thread of its own, may have run or not.
         let ended = |_: &mut Log| unsafe { ptr::read_volatile(data) };
-        let flag = cuda_sys::cudaUserObjectNoDestructorSync.0;
+        let flag = cudaUserObjectNoDestructorSync.0;
         ask!(log, cudaUserObjectCreate(&raw mut object, data.cast(), Some(adds_one), 2, flag));
         ask!(log, cudaUserObjectRetain(object, 3));
         ask!(log, cudaUserObjectRelease(object, 4));
-        ask!(log, cudaGraphRetainUserObject(graph, object, 1, cuda_sys::cudaGraphUserObjectMove.0));
+        ask!(log, cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove.0));
         let before = ended(log);
         log.fact("destroyed", before);
         ask!(log, "more than it has", cudaGraphReleaseUserObject(graph, object, 2));
@@ -476,7 +456,7 @@ fn objects(cases: &mut Cases) {
     cases.add("cudaUserObjectCreate/what is refused", |log| {
         let (graph, data, mut object) = (graph(log)?, Box::leak(Box::new(0_u32)), ptr::null_mut());
         let data: *mut c_void = ptr::from_mut(data).cast();
-        let flag = cuda_sys::cudaUserObjectNoDestructorSync.0;
+        let flag = cudaUserObjectNoDestructorSync.0;
         ask!(log, "no flag", cudaUserObjectCreate(&raw mut object, data, Some(adds_one), 1, 0));
         ask!(log, "flags", cudaUserObjectCreate(&raw mut object, data, Some(adds_one), 1, 3));
         ask!(log, "no references", cudaUserObjectCreate(&raw mut object, data, Some(adds_one), 0, flag));
@@ -504,8 +484,8 @@ fn allocation(
     change: fn(&mut cudaMemAllocNodeParams),
 ) -> (cudaGraphNode_t, *mut c_void) {
     let (mut made, mut wanted) = (ptr::null_mut(), cudaMemAllocNodeParams::default());
-    wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
-    wanted.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+    wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+    wanted.poolProps.location.type_ = cudaMemLocationTypeDevice;
     wanted.bytesize = bytes;
     change(&mut wanted);
     ask!(log, cudaGraphAddMemAllocNode(&raw mut made, graph, ptr::null(), 0, &raw mut wanted));
@@ -518,10 +498,10 @@ fn memory(cases: &mut Cases) {
         let changes: [(&str, Change<cudaMemAllocNodeParams>); 6] = [
             ("as it should be", |_| {}),
             ("device 100", |it| it.poolProps.location.id = 100),
-            ("of the host", |it| it.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeHost),
+            ("of the host", |it| it.poolProps.location.type_ = cudaMemLocationTypeHost),
             ("no kind", |it| it.poolProps.allocType.0 = 0),
             ("to be exported", |it| {
-                it.poolProps.handleTypes = cuda_sys::cudaMemHandleTypePosixFileDescriptor;
+                it.poolProps.handleTypes = cudaMemHandleTypePosixFileDescriptor;
             }),
             ("bytes without end", |it| it.bytesize = usize::MAX / 2),
         ];
@@ -560,7 +540,7 @@ fn memory(cases: &mut Cases) {
         ask!(log, cudaGetLastError());
         ask!(log, cudaGraphLaunch(run, on));
         ask!(log, cudaMemsetAsync(at, 5, N, on));
-        let mut about = cuda_sys::cudaPointerAttributes::default();
+        let mut about = cudaPointerAttributes::default();
         ask!(log, cudaPointerGetAttributes(&raw mut about, at));
         log.fact("type, device", format_args!("{} {}", about.type_.0, about.device));
         let down = Block::new(log, Kind::Pinned, N)?;
@@ -578,7 +558,7 @@ fn memory(cases: &mut Cases) {
     cases.alone("cudaGraphInstantiate/memory that is freed by the next launch", |log| {
         let (graph, on, mut run) = (graph(log)?, stream(log)?, ptr::null_mut());
         let (_, at) = allocation(log, graph, N, |_| {});
-        let flag = u64::from(cuda_sys::cudaGraphInstantiateFlagAutoFreeOnLaunch.0);
+        let flag = u64::from(cudaGraphInstantiateFlagAutoFreeOnLaunch.0);
         ask!(log, cudaGraphInstantiate(&raw mut run, graph, flag));
         ask!(log, cudaGraphLaunch(run, on));
         ask!(log, cudaGraphLaunch(run, on));
@@ -595,7 +575,7 @@ fn memory(cases: &mut Cases) {
             log.fact("at", name);
             for number in 0..5 {
                 let mut value = 7_u64;
-                let attribute = cuda_sys::cudaGraphMemAttributeType(number);
+                let attribute = cudaGraphMemAttributeType(number);
                 ask!(log, cudaDeviceGetGraphMemAttribute(0, attribute, (&raw mut value).cast()));
                 log.fact("is", value);
             }
@@ -613,12 +593,12 @@ fn memory(cases: &mut Cases) {
         read(log, "trimmed");
         let mut value = 0_u64;
         for number in 0..5 {
-            let attribute = cuda_sys::cudaGraphMemAttributeType(number);
+            let attribute = cudaGraphMemAttributeType(number);
             ask!(log, cudaDeviceSetGraphMemAttribute(0, attribute, (&raw mut value).cast()));
         }
         read(log, "set to none");
         value = 5;
-        let high = cuda_sys::cudaGraphMemAttrUsedMemHigh;
+        let high = cudaGraphMemAttrUsedMemHigh;
         ask!(log, "to five", cudaDeviceSetGraphMemAttribute(0, high, (&raw mut value).cast()));
         ask!(log, "of device 100", cudaDeviceGetGraphMemAttribute(100, high, (&raw mut value).cast()));
         ask!(log, "trim device 100", cudaDeviceGraphMemTrim(100));
@@ -630,7 +610,7 @@ fn memory(cases: &mut Cases) {
             let read = |log: &mut Log, name: &str| {
                 let mut values = [7_u64; 4];
                 for (number, value) in (0..).zip(&mut values) {
-                    let attribute = cuda_sys::cudaGraphMemAttributeType(number);
+                    let attribute = cudaGraphMemAttributeType(number);
                     need!(log, cudaDeviceGetGraphMemAttribute(0, attribute, (&raw mut *value).cast()));
                 }
                 log.fact(name, format_args!("{:?}", values.map(|it| it >> 20)));
@@ -675,7 +655,7 @@ fn memory(cases: &mut Cases) {
     );
     cases.add("cudaMallocAsync/in a capture, freed outside of it", |log| {
         let on = stream(log)?;
-        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeThreadLocal));
+        need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal));
         let (mut at, source) = (ptr::null_mut(), pattern(N, 4));
         ask!(log, cudaMallocAsync(&raw mut at, N, on));
         ask!(log, cudaMemsetAsync(at, 3, N, on));

@@ -34,14 +34,10 @@ fn filling(log: &mut Log) -> Result<(Block, cudaGraph_t, cudaGraphNode_t, cudaGr
 
 /// The parameters of a kernel node that fills so many bytes.
 fn kernel(values: &mut [*mut c_void; 3], bytes: usize) -> cudaKernelNodeParams {
-    cudaKernelNodeParams {
-        func: case_fill as *const c_void as *mut c_void,
-        gridDim: dim3 { x: bytes.div_ceil(256) as u32, y: 1, z: 1 },
-        blockDim: dim3 { x: 256, y: 1, z: 1 },
-        sharedMemBytes: 0,
-        kernelParams: values.as_mut_ptr(),
-        extra: ptr::null_mut(),
-    }
+    let mut it =
+        cudaKernelNodeParams { kernelParams: values.as_mut_ptr(), ..super::graph::kernel(case_fill) };
+    (it.gridDim.x, it.blockDim.x) = (bytes.div_ceil(256) as u32, 256);
+    it
 }
 
 fn enabled(cases: &mut Cases) {
@@ -117,7 +113,7 @@ fn enabled(cases: &mut Cases) {
         need!(log, cudaMemset(to.ptr(), 1, N));
         need!(log, cudaDeviceSynchronize());
         need!(log, cudaGraphNodeSetEnabled(run, node, 0));
-        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        let mut info = cudaGraphExecUpdateResultInfo::default();
         ask!(log, cudaGraphExecUpdate(run, graph, &raw mut info));
         let mut is = 77;
         ask!(log, cudaGraphNodeGetEnabled(run, node, &raw mut is));
@@ -204,7 +200,7 @@ fn others(cases: &mut Cases) {
         ask!(log, "with room", cudaGraphGetRootNodes(graph, roots.as_mut_ptr(), &raw mut room));
         log.fact("count", format_args!("{room}, {} null", roots.iter().filter(|it| it.is_null()).count()));
         for (name, node) in [("first", node), ("second", second)] {
-            let mut kind = cuda_sys::cudaGraphNodeTypeCount;
+            let mut kind = cudaGraphNodeTypeCount;
             ask!(log, name, cudaGraphNodeGetType(node, &raw mut kind));
             log.fact("kind", kind.0);
         }

@@ -5,8 +5,8 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::graph::{N, empty, graph, ready, row};
-use super::graph_parameter::{adds_one, copy, fill, host, kernel, kernel_node};
+use super::graph::{N, empty, graph, kernel, ready, row};
+use super::graph_parameter::{adds_one, copy, fill, host, kernel_node};
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
@@ -21,7 +21,7 @@ unsafe extern "C" fn other_function(_: *mut c_void) {}
 
 /// Updates an executable graph, and notes the result and which nodes it names.
 fn update(log: &mut Log, run: cudaGraphExec_t, with: cudaGraph_t) {
-    let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+    let mut info = cudaGraphExecUpdateResultInfo::default();
     ask!(log, cudaGraphExecUpdate(run, with, &raw mut info));
     let named = (!info.errorNode.is_null(), !info.errorFromNode.is_null());
     log.fact("result, nodes", format_args!("{} {} {}", info.result.0, named.0, named.1));
@@ -176,9 +176,9 @@ pub(super) fn add(cases: &mut Cases) {
             |log, graph, _| kernel_node(log, graph, &[]).map(drop),
             |log, graph, _| {
                 let node = kernel_node(log, graph, &[])?;
-                let mut value = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
+                let mut value = cudaLaunchAttributeValue { pad: [0; 64] };
                 value.cooperative = 1;
-                let cooperative = cuda_sys::cudaLaunchAttributeCooperative;
+                let cooperative = cudaLaunchAttributeCooperative;
                 need!(log, cudaGraphKernelNodeSetAttribute(node, cooperative, &raw const value));
                 Ok(())
             },
@@ -205,8 +205,8 @@ pub(super) fn add(cases: &mut Cases) {
         let (graph, on) = (graph(log)?, stream(log)?);
         kernel_node(log, graph, &[])?;
         let mut run = ptr::null_mut();
-        let mut wanted = cuda_sys::cudaGraphInstantiateParams::default();
-        wanted.flags = u64::from(cuda_sys::cudaGraphInstantiateFlagUpload.0);
+        let mut wanted = cudaGraphInstantiateParams::default();
+        wanted.flags = u64::from(cudaGraphInstantiateFlagUpload.0);
         wanted.uploadStream = on;
         ask!(log, "upload", cudaGraphInstantiateWithParams(&raw mut run, graph, &raw mut wanted));
         log.fact("result, node", format_args!("{} {}", wanted.result_out.0, wanted.errNode_out.is_null()));
@@ -224,8 +224,8 @@ pub(super) fn add(cases: &mut Cases) {
     cases.add("cudaGraphInstantiateWithParams/for launches by the device, with a function", |log| {
         let (graph, mut calls, mut run) = (graph(log)?, 0_u32, ptr::null_mut());
         let node = host(log, graph, &raw mut calls)?;
-        let mut wanted = cuda_sys::cudaGraphInstantiateParams::default();
-        wanted.flags = u64::from(cuda_sys::cudaGraphInstantiateFlagDeviceLaunch.0);
+        let mut wanted = cudaGraphInstantiateParams::default();
+        wanted.flags = u64::from(cudaGraphInstantiateFlagDeviceLaunch.0);
         ask!(log, cudaGraphInstantiateWithParams(&raw mut run, graph, &raw mut wanted));
         log.fact("result, node", format_args!("{} {}", wanted.result_out.0, wanted.errNode_out == node));
         Ok(())

@@ -3,6 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use cuda_sys::*;
+
 use crate::case::Cases;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern};
@@ -28,7 +30,7 @@ fn pinned(cases: &mut Cases) {
             let mut start = ptr::null_mut();
             let code = ask!(log, cudaHostAlloc(&raw mut start, bytes, flags));
             log.fact("null", start.is_null());
-            if code == cuda_sys::cudaSuccess && !start.is_null() {
+            if code == cudaSuccess && !start.is_null() {
                 let mut given = 0;
                 ask!(log, cudaHostGetFlags(&raw mut given, start));
                 log.fact("flags", given);
@@ -123,7 +125,7 @@ fn registered(cases: &mut Cases) {
         cases.add(format!("cudaHostRegister/{what}"), move |log| {
             let page = page(log)?;
             let code = ask!(log, cudaHostRegister(page, 4096, flags));
-            if code == cuda_sys::cudaSuccess {
+            if code == cudaSuccess {
                 ask!(log, cudaHostUnregister(page));
             }
             Ok(())
@@ -158,10 +160,7 @@ fn registered(cases: &mut Cases) {
         let page = page(log)?.wrapping_byte_add(13);
         ask!(log, cudaHostRegister(page, 1001, 0));
         let device = Block::with(log, Kind::Device, &source)?;
-        ask!(
-            log,
-            cudaMemcpyAsync(page, device.ptr(), 1001, cuda_sys::cudaMemcpyDeviceToHost, ptr::null_mut())
-        );
+        ask!(log, cudaMemcpyAsync(page, device.ptr(), 1001, cudaMemcpyDeviceToHost, ptr::null_mut()));
         ask!(log, cudaDeviceSynchronize());
         // SAFETY: the bytes are of the page, and the copy is done.
         let got = unsafe { std::slice::from_raw_parts(page.cast::<u8>(), 1001) }.to_vec();

@@ -79,12 +79,8 @@ pub(super) fn store<T: Copy>(
     let (height, depth) = (height.max(1), depth.max(1));
     let row = size_of_val(elements) / height / depth;
     let mut copy = cudaMemcpy3DParms::default();
-    copy.srcPtr = cuda_sys::cudaPitchedPtr {
-        ptr: elements.as_ptr().cast_mut().cast(),
-        pitch: row,
-        xsize: row,
-        ysize: height,
-    };
+    copy.srcPtr =
+        cudaPitchedPtr { ptr: elements.as_ptr().cast_mut().cast(), pitch: row, xsize: row, ysize: height };
     copy.dstArray = array;
     copy.extent = cudaExtent { width, height, depth };
     copy.kind = cudaMemcpyHostToDevice;
@@ -117,7 +113,7 @@ pub(super) fn levels(
     let (mut made, format) = (ptr::null_mut(), floats());
     let extent = cudaExtent { width, height, depth };
     need!(log, cudaMallocMipmappedArray(&raw mut made, &raw const format, extent, count as u32, flags));
-    let layered = flags & (cuda_sys::cudaArrayLayered | cuda_sys::cudaArrayCubemap) != 0;
+    let layered = flags & (cudaArrayLayered | cudaArrayCubemap) != 0;
     for level in 0..count {
         let half = |size: usize| if size == 0 { 0 } else { (size >> level).max(1) };
         let size = [half(width), half(height), if layered { depth } else { half(depth) }];
@@ -135,8 +131,7 @@ pub(super) fn levels(
 }
 
 pub(super) fn of_levels(levels: cudaMipmappedArray_t) -> cudaResourceDesc {
-    let mut resource =
-        cudaResourceDesc { resType: cuda_sys::cudaResourceTypeMipmappedArray, ..Default::default() };
+    let mut resource = cudaResourceDesc { resType: cudaResourceTypeMipmappedArray, ..Default::default() };
     resource.res.mipmap.mipmap = levels;
     resource
 }
@@ -354,10 +349,10 @@ fn level_coordinates(log: &mut Log) -> Outcome {
         }
     }
     for (name, mode) in [
-        ("clamp", cuda_sys::cudaAddressModeClamp),
-        ("wrap", cuda_sys::cudaAddressModeWrap),
-        ("mirror", cuda_sys::cudaAddressModeMirror),
-        ("border", cuda_sys::cudaAddressModeBorder),
+        ("clamp", cudaAddressModeClamp),
+        ("wrap", cudaAddressModeWrap),
+        ("mirror", cudaAddressModeMirror),
+        ("border", cudaAddressModeBorder),
     ] {
         let like = cudaTextureDesc { addressMode: [mode; 3], borderColor: [-8.0; 4], ..normalized() };
         let it = texture(log, image, like, None)?;
@@ -401,26 +396,12 @@ type KindOfImage = (&'static str, [usize; 3], u32, Way, Way, Option<Way>);
 
 const KINDS: [KindOfImage; 7] = [
     ("a line", [16, 0, 0], 0, Way::Line, Way::LineLevel, Some(Way::LineGradient)),
-    ("lines", [16, 0, 3], cuda_sys::cudaArrayLayered, Way::Lines, Way::LinesLevel, None),
+    ("lines", [16, 0, 3], cudaArrayLayered, Way::Lines, Way::LinesLevel, None),
     ("a plane", [16, 8, 0], 0, Way::Plane, Way::PlaneLevel, Some(Way::PlaneGradient)),
-    (
-        "planes",
-        [16, 8, 3],
-        cuda_sys::cudaArrayLayered,
-        Way::Planes,
-        Way::PlanesLevel,
-        Some(Way::PlanesGradient),
-    ),
+    ("planes", [16, 8, 3], cudaArrayLayered, Way::Planes, Way::PlanesLevel, Some(Way::PlanesGradient)),
     ("a solid", [16, 8, 4], 0, Way::Solid, Way::SolidLevel, Some(Way::SolidGradient)),
-    ("a cube", [16, 16, 6], cuda_sys::cudaArrayCubemap, Way::Cube, Way::CubeLevel, Some(Way::CubeGradient)),
-    (
-        "cubes",
-        [16, 16, 12],
-        cuda_sys::cudaArrayCubemap | cuda_sys::cudaArrayLayered,
-        Way::Cubes,
-        Way::CubesLevel,
-        None,
-    ),
+    ("a cube", [16, 16, 6], cudaArrayCubemap, Way::Cube, Way::CubeLevel, Some(Way::CubeGradient)),
+    ("cubes", [16, 16, 12], cudaArrayCubemap | cudaArrayLayered, Way::Cubes, Way::CubesLevel, None),
 ];
 
 fn kind_reads() -> Vec<ImageRead> {
@@ -600,7 +581,7 @@ pub(super) fn write(log: &mut Log, name: &str, array: cudaArray_t, way: i32, pla
 }
 
 fn surfaces_of_levels(log: &mut Log) -> Outcome {
-    let flag = cuda_sys::cudaArraySurfaceLoadStore;
+    let flag = cudaArraySurfaceLoadStore;
     let image = levels(log, [16, 8, 0], 4, flag, |level, [x, y, _]| {
         100.0 * level as f32 + 10.0 * y as f32 + x as f32
     })?;
@@ -617,13 +598,13 @@ fn surfaces_of_levels(log: &mut Log) -> Outcome {
 }
 
 fn surfaces_of_kinds(log: &mut Log) -> Outcome {
-    let flag = cuda_sys::cudaArraySurfaceLoadStore;
+    let flag = cudaArraySurfaceLoadStore;
     for (name, extent, flags, way) in [
         ("line", [8, 0, 0], 0, 0),
         ("solid", [8, 4, 4], 0, 2),
-        ("planes", [8, 4, 4], cuda_sys::cudaArrayLayered, 3),
-        ("cube", [4, 4, 6], cuda_sys::cudaArrayCubemap, 4),
-        ("cubes", [4, 4, 12], cuda_sys::cudaArrayCubemap | cuda_sys::cudaArrayLayered, 5),
+        ("planes", [8, 4, 4], cudaArrayLayered, 3),
+        ("cube", [4, 4, 6], cudaArrayCubemap, 4),
+        ("cubes", [4, 4, 12], cudaArrayCubemap | cudaArrayLayered, 5),
     ] {
         let [width, height, depth] = extent;
         let list: Vec<f32> = (0..width * height.max(1) * depth.max(1)).map(|n| n as f32).collect();

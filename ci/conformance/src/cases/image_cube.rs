@@ -1,6 +1,6 @@
 //! Cubemaps as kernels read them: the face that a direction meets, and filters over the edges of faces.
 
-use cuda_sys::{cudaArrayCubemap, cudaArrayLayered, cudaTextureDesc};
+use cuda_sys::*;
 
 use super::image::{ImageRead, Way, filled, floats, linear, normalized, read, texture};
 use super::texture::{of_array, plain};
@@ -8,7 +8,7 @@ use crate::case::Cases;
 use crate::log::{Log, Outcome, Setup};
 
 /// A cube of faces of so many rows, whose elements are 100 times the face, 10 times the row, and the column.
-fn cube(log: &mut Log, size: usize, cubes: usize) -> Result<cuda_sys::cudaArray_t, Setup> {
+fn cube(log: &mut Log, size: usize, cubes: usize) -> Result<cudaArray_t, Setup> {
     let element = |n: usize| 100 * (n / size / size) + 10 * (n / size % size) + n % size;
     let list: Vec<f32> = (0..size * size * 6 * cubes).map(|n| element(n) as f32).collect();
     let flags = cudaArrayCubemap | if cubes > 1 { cudaArrayLayered } else { 0 };
@@ -58,11 +58,8 @@ fn faces(log: &mut Log) -> Outcome {
         read(log, &format!("{name}, ties"), it, Way::Cube, 1, &at(&ties(), 0.0))?;
         read(log, &format!("{name}, around"), it, Way::Cube, 1, &at(&around(), 0.0))?;
     }
-    let border = cudaTextureDesc {
-        addressMode: [cuda_sys::cudaAddressModeBorder; 3],
-        borderColor: [-8.0; 4],
-        ..normalized()
-    };
+    let border =
+        cudaTextureDesc { addressMode: [cudaAddressModeBorder; 3], borderColor: [-8.0; 4], ..normalized() };
     let it = texture(log, image, border, None)?;
     read(log, "border", it, Way::Cube, 1, &at(&around(), 0.0))
 }
@@ -71,9 +68,9 @@ fn filtered(log: &mut Log, seamless: i32) -> Outcome {
     for size in [4, 2, 1] {
         let image = of_array(cube(log, size, 1)?);
         for (name, mode) in [
-            ("clamp", cuda_sys::cudaAddressModeClamp),
-            ("wrap", cuda_sys::cudaAddressModeWrap),
-            ("border", cuda_sys::cudaAddressModeBorder),
+            ("clamp", cudaAddressModeClamp),
+            ("wrap", cudaAddressModeWrap),
+            ("border", cudaAddressModeBorder),
         ] {
             let like = cudaTextureDesc {
                 addressMode: [mode; 3],

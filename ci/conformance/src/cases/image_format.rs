@@ -12,7 +12,7 @@ use crate::log::{Log, Outcome, Setup};
 use crate::memory::{Block, Kind};
 
 fn fractions(like: cudaTextureDesc) -> cudaTextureDesc {
-    cudaTextureDesc { readMode: cuda_sys::cudaReadModeNormalizedFloat, ..like }
+    cudaTextureDesc { readMode: cudaReadModeNormalizedFloat, ..like }
 }
 
 fn srgb(like: cudaTextureDesc) -> cudaTextureDesc {
@@ -82,7 +82,7 @@ fn gathers(log: &mut Log) -> Outcome {
     let list: Vec<[f32; 4]> = (0..16)
         .map(|n| [1.0, 2.0, 3.0, 4.0].map(|c: f32| 100.0 * c + (10 * (n / 4) + n % 4) as f32))
         .collect();
-    for (name, flags) in [("made for it", cuda_sys::cudaArrayTextureGather), ("not made for it", 0)] {
+    for (name, flags) in [("made for it", cudaArrayTextureGather), ("not made for it", 0)] {
         let image = filled(log, channels(32, 4, cudaChannelFormatKindFloat), [4, 4, 0], flags, &list)?;
         let it = texture(log, of_array(image), plain(), None)?;
         for way in GATHERS {
@@ -91,7 +91,7 @@ fn gathers(log: &mut Log) -> Outcome {
         let it = texture(log, of_array(image), linear(plain()), None)?;
         read(log, &format!("{name}, linear"), it, Way::GatherFirst, 4, &places)?;
         let border = cudaTextureDesc {
-            addressMode: [cuda_sys::cudaAddressModeBorder; 3],
+            addressMode: [cudaAddressModeBorder; 3],
             borderColor: [-1.0, -2.0, -3.0, -4.0],
             ..plain()
         };
@@ -100,13 +100,12 @@ fn gathers(log: &mut Log) -> Outcome {
     }
     let list: Vec<u32> = (0..16).map(|n| 10 * (n / 4) + n % 4).collect();
     let format = channels(32, 1, cudaChannelFormatKindUnsigned);
-    let image = filled(log, format, [4, 4, 0], cuda_sys::cudaArrayTextureGather, &list)?;
+    let image = filled(log, format, [4, 4, 0], cudaArrayTextureGather, &list)?;
     let it = texture(log, of_array(image), plain(), None)?;
     read_integers(log, "integers, first", it, Way::GatherFirst, 4, &places)?;
     read_integers(log, "integers, second", it, Way::GatherSecond, 4, &places)?;
     read_integers(log, "integers, fourth", it, Way::GatherFourth, 4, &places)?;
-    let wrap =
-        cudaTextureDesc { addressMode: [cuda_sys::cudaAddressModeWrap; 3], normalizedCoords: 1, ..plain() };
+    let wrap = cudaTextureDesc { addressMode: [cudaAddressModeWrap; 3], normalizedCoords: 1, ..plain() };
     let it = texture(log, of_array(image), wrap, None)?;
     let places = at_places(&[[0.0, 0.0], [0.3, 0.4], [0.99, 0.99], [-0.3, 1.2]]);
     read_integers(log, "integers, wrap", it, Way::GatherFirst, 4, &places)
@@ -115,7 +114,7 @@ fn gathers(log: &mut Log) -> Outcome {
 /// The bits of a border's colour that integers get.
 fn borders(log: &mut Log) -> Outcome {
     let border = cudaTextureDesc {
-        addressMode: [cuda_sys::cudaAddressModeBorder; 3],
+        addressMode: [cudaAddressModeBorder; 3],
         borderColor: [-2.5, 3.0, 0.25, 300.0],
         ..plain()
     };
@@ -164,10 +163,10 @@ fn line_borders(log: &mut Log) -> Outcome {
         let line = of_array(filled(log, floats(), [4, 0, 0], 0, &list[..4])?);
         let it = texture(log, line, like, None)?;
         read(log, &format!("line, {name}"), it, Way::Line, 1, &places)?;
-        let lines = of_array(filled(log, floats(), [4, 0, 3], cuda_sys::cudaArrayLayered, &list)?);
+        let lines = of_array(filled(log, floats(), [4, 0, 3], cudaArrayLayered, &list)?);
         let it = texture(log, lines, like, None)?;
         read(log, &format!("lines, {name}"), it, Way::Lines, 1, &places)?;
-        let planes = of_array(filled(log, floats(), [4, 1, 3], cuda_sys::cudaArrayLayered, &list)?);
+        let planes = of_array(filled(log, floats(), [4, 1, 3], cudaArrayLayered, &list)?);
         let it = texture(log, planes, like, None)?;
         read(log, &format!("planes, {name}"), it, Way::Planes, 1, &places)?;
     }
@@ -232,11 +231,11 @@ fn strange(log: &mut Log) -> Outcome {
         -0.0,
     ]);
     for (name, mode, normalized) in [
-        ("clamp", cuda_sys::cudaAddressModeClamp, 0),
-        ("border", cuda_sys::cudaAddressModeBorder, 0),
-        ("wrap", cuda_sys::cudaAddressModeWrap, 1),
-        ("mirror", cuda_sys::cudaAddressModeMirror, 1),
-        ("clamp, normalized", cuda_sys::cudaAddressModeClamp, 1),
+        ("clamp", cudaAddressModeClamp, 0),
+        ("border", cudaAddressModeBorder, 0),
+        ("wrap", cudaAddressModeWrap, 1),
+        ("mirror", cudaAddressModeMirror, 1),
+        ("clamp, normalized", cudaAddressModeClamp, 1),
     ] {
         let like = cudaTextureDesc {
             addressMode: [mode; 3],
@@ -304,11 +303,11 @@ fn mismatches(cases: &mut Cases) {
     add("a plane of a solid", true, Way::Plane, plain(), |log| image(log, floats(), [4, 4, 4], 0));
     add("a solid of a plane", true, Way::Solid, plain(), |log| image(log, floats(), [4, 4, 0], 0));
     add("a plane of planes", true, Way::Plane, plain(), |log| {
-        image(log, floats(), [4, 4, 3], cuda_sys::cudaArrayLayered)
+        image(log, floats(), [4, 4, 3], cudaArrayLayered)
     });
     add("planes of a plane", true, Way::Planes, plain(), |log| image(log, floats(), [4, 4, 0], 0));
     add("planes of a cube", true, Way::Planes, plain(), |log| {
-        image(log, floats(), [4, 4, 6], cuda_sys::cudaArrayCubemap)
+        image(log, floats(), [4, 4, 6], cudaArrayCubemap)
     });
     add("elements of a line by number", true, Way::Fetch, plain(), |log| image(log, floats(), [4, 0, 0], 0));
     let row: MakeImage = |log| {

@@ -31,10 +31,10 @@ fn make(
         name,
         cudaCreateTextureObject(&raw mut made, &raw const image, &raw const like, &raw const view)
     );
-    if code == cuda_sys::cudaSuccess { made } else { 0 }
+    if code == cudaSuccess { made } else { 0 }
 }
 
-const FLOAT_VIEW: cudaResourceViewFormat = cuda_sys::cudaResViewFormatFloat1;
+const FLOAT_VIEW: cudaResourceViewFormat = cudaResViewFormatFloat1;
 
 fn level_views(log: &mut Log) -> Outcome {
     let image = of_levels(levels(log, [16, 8, 0], 4, 0, |level, [x, y, _]| {
@@ -43,7 +43,7 @@ fn level_views(log: &mut Log) -> Outcome {
     let steps: Vec<_> = [0.0, 0.6, 1.0, 2.0, 3.0, 9.0]
         .map(|level| ImageRead { at: [0.3, 0.6, 0.0], level, ..Default::default() })
         .to_vec();
-    let mipmapped = cudaTextureDesc { mipmapFilterMode: cuda_sys::cudaFilterModeLinear, ..normalized() };
+    let mipmapped = cudaTextureDesc { mipmapFilterMode: cudaFilterModeLinear, ..normalized() };
     for (name, first, last, extent) in [
         ("0 to 3", 0, 3, [16, 8, 0]),
         ("0 to 1", 0, 1, [16, 8, 0]),
@@ -72,7 +72,7 @@ fn level_views(log: &mut Log) -> Outcome {
 
 fn layer_views(log: &mut Log) -> Outcome {
     let list: Vec<f32> = (0..160).map(|n| (100 * (n / 32) + 10 * (n % 32 / 8) + n % 8) as f32).collect();
-    let image = of_array(filled(log, floats(), [8, 4, 5], cuda_sys::cudaArrayLayered, &list)?);
+    let image = of_array(filled(log, floats(), [8, 4, 5], cudaArrayLayered, &list)?);
     let steps: Vec<_> = [0.0, 1.0, 2.0, 4.0, 9.0]
         .map(|layer| ImageRead { at: [1.5, 1.5, 0.0], layer, ..Default::default() })
         .to_vec();
@@ -97,7 +97,6 @@ fn layer_views(log: &mut Log) -> Outcome {
 
 /// Views of other formats. The bits of the elements are known, so that a read tells what became of them.
 fn format_views(log: &mut Log) -> Outcome {
-    use cuda_sys::*;
     let bytes = pattern(16 * 4 * 4, 3);
     let places = at_places(&[[0.5, 0.5], [1.5, 0.5], [3.5, 1.5]]);
     for (name, bits, count, kind) in [
@@ -161,7 +160,7 @@ fn wrong_views(log: &mut Log) -> Outcome {
         "filtered as integers",
         image,
         linear(plain()),
-        view(cuda_sys::cudaResViewFormatUnsignedInt1, [16, 8, 0]),
+        view(cudaResViewFormatUnsignedInt1, [16, 8, 0]),
     );
     let it = make(log, "whole", image, plain(), whole);
     let mut found = cudaResourceViewDesc::default();
@@ -175,10 +174,7 @@ fn wrong_views(log: &mut Log) -> Outcome {
 fn descriptions(log: &mut Log) -> Outcome {
     let image = of_levels(levels(log, [16, 8, 0], 3, 0, |_, _| 0.0)?);
     for (name, like) in [
-        (
-            "filter 7",
-            cudaTextureDesc { mipmapFilterMode: cuda_sys::cudaTextureFilterMode(7), ..normalized() },
-        ),
+        ("filter 7", cudaTextureDesc { mipmapFilterMode: cudaTextureFilterMode(7), ..normalized() }),
         ("anisotropy 17", cudaTextureDesc { maxAnisotropy: 17, ..normalized() }),
         ("bias NaN", cudaTextureDesc { mipmapLevelBias: f32::NAN, ..normalized() }),
         (
@@ -214,10 +210,10 @@ fn levels_of(log: &mut Log) -> Outcome {
         ("plane", [20, 9, 0], 9, 0),
         ("no levels", [20, 9, 0], 0, 0),
         ("solid", [20, 9, 5], 3, 0),
-        ("planes", [20, 9, 5], 3, cuda_sys::cudaArrayLayered),
-        ("cube", [8, 8, 6], 9, cuda_sys::cudaArrayCubemap),
-        ("gather", [8, 8, 0], 2, cuda_sys::cudaArrayTextureGather),
-        ("surface", [8, 8, 0], 2, cuda_sys::cudaArraySurfaceLoadStore),
+        ("planes", [20, 9, 5], 3, cudaArrayLayered),
+        ("cube", [8, 8, 6], 9, cudaArrayCubemap),
+        ("gather", [8, 8, 0], 2, cudaArrayTextureGather),
+        ("surface", [8, 8, 0], 2, cudaArraySurfaceLoadStore),
         ("wide", [40_000, 4, 0], 2, 0),
     ] {
         let mut made = ptr::null_mut();
@@ -227,17 +223,15 @@ fn levels_of(log: &mut Log) -> Outcome {
             name,
             cudaMallocMipmappedArray(&raw mut made, &raw const format, extent, wanted, flags)
         );
-        if code != cuda_sys::cudaSuccess {
+        if code != cudaSuccess {
             continue;
         }
         let mut sizes = Vec::new();
         for level in 0..9 {
-            let (mut part, mut desc) =
-                (ptr::null_mut::<cuda_sys::cudaArray>(), cudaChannelFormatDesc::default());
+            let (mut part, mut desc) = (ptr::null_mut::<cudaArray>(), cudaChannelFormatDesc::default());
             // SAFETY: the array is live, and the pointer is to a live variable.
-            let code =
-                unsafe { cuda_sys::cudaGetMipmappedArrayLevel(&raw mut part, made.cast_const(), level) };
-            if code != cuda_sys::cudaSuccess {
+            let code = unsafe { cudaGetMipmappedArrayLevel(&raw mut part, made.cast_const(), level) };
+            if code != cudaSuccess {
                 log.code("the next", code);
                 break;
             }
@@ -260,14 +254,11 @@ fn parts(log: &mut Log) -> Outcome {
     need!(log, cudaGetMipmappedArrayLevel(&raw mut again, made.cast_const(), 1));
     log.fact("the same handle", part == again);
     let list = pattern(128, 1);
-    ask!(
-        log,
-        cudaMemcpy2DToArray(part, 0, 0, list.as_ptr().cast(), 32, 32, 4, cuda_sys::cudaMemcpyHostToDevice)
-    );
+    ask!(log, cudaMemcpy2DToArray(part, 0, 0, list.as_ptr().cast(), 32, 32, 4, cudaMemcpyHostToDevice));
     let too = list.as_ptr().cast();
-    ask!(log, "too wide", cudaMemcpy2DToArray(part, 0, 0, too, 64, 64, 1, cuda_sys::cudaMemcpyHostToDevice));
+    ask!(log, "too wide", cudaMemcpy2DToArray(part, 0, 0, too, 64, 64, 1, cudaMemcpyHostToDevice));
     let mut back = vec![0; 128];
-    let (to, way) = (back.as_mut_ptr().cast(), cuda_sys::cudaMemcpyDeviceToHost);
+    let (to, way) = (back.as_mut_ptr().cast(), cudaMemcpyDeviceToHost);
     ask!(log, cudaMemcpy2DFromArray(to, 32, part.cast_const(), 0, 0, 32, 4, way));
     log.bytes("all bytes", &back, &list);
     ask!(log, "free a level", cudaFreeArray(part));
@@ -277,9 +268,7 @@ fn parts(log: &mut Log) -> Outcome {
 
 /// What arrays without memory need, and how they are divided into tiles.
 fn without_memory(log: &mut Log) -> Outcome {
-    use cuda_sys::{
-        cudaArrayCubemap, cudaArrayDeferredMapping as deferred, cudaArrayLayered, cudaArraySparse as sparse,
-    };
+    use cuda_sys::{cudaArrayDeferredMapping as deferred, cudaArraySparse as sparse};
     for (name, bits, count, [width, height, depth], flags) in [
         ("f32", 32, 1, [1024, 1024, 0], 0),
         ("4 f32", 32, 4, [1000, 300, 0], 0),
@@ -299,13 +288,13 @@ fn without_memory(log: &mut Log) -> Outcome {
                 format!("{name}, {how}").as_str(),
                 cudaMalloc3DArray(&raw mut array, &raw const format, extent, flags)
             );
-            if made != cuda_sys::cudaSuccess {
+            if made != cudaSuccess {
                 continue;
             }
-            let mut needs = cuda_sys::cudaArrayMemoryRequirements::default();
+            let mut needs = cudaArrayMemoryRequirements::default();
             ask!(log, cudaArrayGetMemoryRequirements(&raw mut needs, array, 0));
             log.fact("needs", format_args!("{} {}", needs.size, needs.alignment));
-            let mut tiles = cuda_sys::cudaArraySparseProperties::default();
+            let mut tiles = cudaArraySparseProperties::default();
             ask!(log, cudaArrayGetSparseProperties(&raw mut tiles, array));
             let tile = tiles.tileExtent;
             log.fact("tiles", format_args!("{} {} {}", tile.width, tile.height, tile.depth));
@@ -319,7 +308,7 @@ fn without_memory(log: &mut Log) -> Outcome {
                 "levels",
                 cudaMallocMipmappedArray(&raw mut levels, &raw const format, extent, 4, flags)
             );
-            if made != cuda_sys::cudaSuccess {
+            if made != cudaSuccess {
                 continue;
             }
             ask!(log, cudaMipmappedArrayGetMemoryRequirements(&raw mut needs, levels, 0));
@@ -333,20 +322,19 @@ fn without_memory(log: &mut Log) -> Outcome {
             );
         }
     }
-    let mut needs = cuda_sys::cudaArrayMemoryRequirements::default();
+    let mut needs = cudaArrayMemoryRequirements::default();
     let line = array(log, super::texture::FLOAT, [64, 64], deferred)?;
     ask!(log, "device 9", cudaArrayGetMemoryRequirements(&raw mut needs, line, 9));
     ask!(log, "null", cudaArrayGetMemoryRequirements(ptr::null_mut(), line, 0));
     ask!(log, "no array", cudaArrayGetMemoryRequirements(&raw mut needs, ptr::null_mut(), 0));
     ask!(log, "tiles null", cudaArrayGetSparseProperties(ptr::null_mut(), line));
-    let mut tiles = cuda_sys::cudaArraySparseProperties::default();
+    let mut tiles = cudaArraySparseProperties::default();
     ask!(log, "tiles of none", cudaArrayGetSparseProperties(&raw mut tiles, ptr::null_mut()));
     Ok(())
 }
 
 /// Textures and surfaces of arrays and levels without memory.
 fn objects_without_memory(log: &mut Log) -> Outcome {
-    use cuda_sys::{cudaArrayDeferredMapping, cudaArraySparse, cudaArraySurfaceLoadStore};
     let format = floats();
     for (name, flags) in [("deferred", cudaArrayDeferredMapping), ("sparse", cudaArraySparse)] {
         let flags = flags | cudaArraySurfaceLoadStore;
@@ -374,7 +362,6 @@ fn objects_without_memory(log: &mut Log) -> Outcome {
 
 /// Copies of rows to and from arrays that are no planes, and of parts of elements.
 fn rows(log: &mut Log) -> Outcome {
-    use cuda_sys::{cudaArrayLayered, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice};
     let on = stream(log)?;
     for (name, [width, height, depth], flags) in [
         ("a line", [16, 0, 0], 0),
@@ -382,7 +369,7 @@ fn rows(log: &mut Log) -> Outcome {
         ("a solid", [16, 8, 4], 0),
         ("planes", [16, 8, 4], cudaArrayLayered),
         ("lines", [16, 0, 4], cudaArrayLayered),
-        ("a cube", [8, 8, 6], cuda_sys::cudaArrayCubemap),
+        ("a cube", [8, 8, 6], cudaArrayCubemap),
     ] {
         let (mut to, format) = (ptr::null_mut(), floats());
         let extent = cudaExtent { width, height, depth };
@@ -419,10 +406,6 @@ fn rows(log: &mut Log) -> Outcome {
 
 /// Directions that do not go with the memory.
 fn directions(log: &mut Log) -> Outcome {
-    use cuda_sys::{
-        cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
-        cudaMemcpyHostToHost,
-    };
     let (to, on) = (array(log, super::texture::FLOAT, [16, 8], 0)?, stream(log)?);
     for kind in Kind::ALL {
         let block = Block::new(log, kind, 4096)?;

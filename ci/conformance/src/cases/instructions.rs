@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{cudaLaunchAttribute, cudaLaunchConfig_t, dim3};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Outcome, ask};
@@ -351,9 +351,8 @@ fn kernels(cases: &mut Cases) {
         cases.alone(format!("kernels/clusters {what}, their memory"), move |log| {
             let to = Block::new(log, Kind::Device, ROOM * 4)?;
             let mut attribute = cudaLaunchAttribute::default();
-            attribute.id = cuda_sys::cudaLaunchAttributeClusterDimension;
-            attribute.val.clusterDim =
-                cuda_sys::cudaLaunchAttributeValue__bindgen_ty_1 { x: size, y: 1, z: 1 };
+            attribute.id = cudaLaunchAttributeClusterDimension;
+            attribute.val.clusterDim = cudaLaunchAttributeValue__bindgen_ty_1 { x: size, y: 1, z: 1 };
             let mut at = to.ptr();
             launch(log, ins_cluster, blocks, &mut [attribute], &mut [(&raw mut at).cast()]);
             let written = to.load(log)?;
@@ -366,7 +365,7 @@ fn kernels(cases: &mut Cases) {
             // One block alone: without the attribute, the barrier of the grid traps or passes.
             let to = Block::new(log, Kind::Device, ROOM * 4)?;
             let mut attribute = cudaLaunchAttribute::default();
-            attribute.id = cuda_sys::cudaLaunchAttributeCooperative;
+            attribute.id = cudaLaunchAttributeCooperative;
             attribute.val.cooperative = cooperative;
             let (mut at, blocks) = (to.ptr(), if cooperative == 1 { 16 } else { 1 });
             launch(log, ins_grid, blocks, &mut [attribute], &mut [(&raw mut at).cast()]);

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{cudaMemcpyDefault, cudaMemcpyDeviceToHost, cudaStream_t, dim3};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
@@ -107,7 +107,7 @@ fn ordered(cases: &mut Cases) {
         Ok(())
     });
     cases.add("cudaMallocAsync/on eight streams at once", |log| {
-        let mut streams = vec![ptr::null_mut(), cuda_sys::cudaStreamPerThread];
+        let mut streams = vec![ptr::null_mut(), cudaStreamPerThread];
         for _ in 0..6 {
             streams.push(stream(log)?);
         }

@@ -56,7 +56,7 @@ fn launch(
     ask!(log, name, cudaLaunchKernelExC(&raw const config, kernel, ptr::null_mut()));
     // A refused launch leaves no error behind for the next one.
     // SAFETY: takes nothing.
-    let _ = unsafe { cuda_sys::cudaGetLastError() };
+    let _ = unsafe { cudaGetLastError() };
 }
 
 fn clusters(cases: &mut Cases) {
@@ -101,7 +101,7 @@ fn clusters(cases: &mut Cases) {
     });
     cases.add("cudaFuncGetAttributes/of clusters", |log| {
         for (name, kernel) in [("none", empty()), ("pairs", pairs())] {
-            let mut found = cuda_sys::cudaFuncAttributes::default();
+            let mut found = cudaFuncAttributes::default();
             need!(log, cudaFuncGetAttributes(&raw mut found, kernel));
             let sizes = [found.requiredClusterWidth, found.requiredClusterHeight, found.requiredClusterDepth];
             let must = (found.clusterDimMustBeSet, found.nonPortableClusterSizeAllowed);

@@ -5,7 +5,7 @@
 
 use std::ptr;
 
-use cuda_sys::{cudaGraph_t, cudaStream_t};
+use cuda_sys::*;
 
 use super::graph::{empty, graph, ready};
 use super::kernel::fill;
@@ -15,15 +15,15 @@ use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream, stream_with};
 
 /// Work on the stream that is not held, with its operands.
-type Put = fn(&mut Log, &Things, cudaStream_t);
+type Put = fn(&mut Log, &Things, cudaStream_t) -> cudaError_t;
 
 struct Things {
     pinned: Block,
     device: Block,
     managed: Block,
     pool: Block,
-    over: cuda_sys::cudaEvent_t,
-    mark: cuda_sys::cudaEvent_t,
+    over: cudaEvent_t,
+    mark: cudaEvent_t,
 }
 
 impl Things {
@@ -45,36 +45,25 @@ impl Things {
 
 const PUTS: [(&str, Put); 10] = [
     ("a copy", |log, t, on| {
-        ask!(log, cudaMemcpyAsync(t.device.ptr(), t.pinned.ptr(), 64, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, cudaMemcpyAsync(t.device.ptr(), t.pinned.ptr(), 64, cudaMemcpyDefault, on))
     }),
-    ("a set", |log, t, on| {
-        ask!(log, cudaMemsetAsync(t.device.ptr(), 1, 64, on));
-    }),
+    ("a set", |log, t, on| ask!(log, cudaMemsetAsync(t.device.ptr(), 1, 64, on))),
     ("a copy within planes", |log, t, on| {
-        ask!(
-            log,
-            cudaMemcpy2DAsync(t.device.ptr(), 64, t.pinned.ptr(), 64, 32, 8, cuda_sys::cudaMemcpyDefault, on)
-        );
+        ask!(log, cudaMemcpy2DAsync(t.device.ptr(), 64, t.pinned.ptr(), 64, 32, 8, cudaMemcpyDefault, on))
     }),
     ("a host function", |log, _, on| {
         unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
-        ask!(log, cudaLaunchHostFunc(on, Some(nothing), ptr::null_mut()));
+        ask!(log, cudaLaunchHostFunc(on, Some(nothing), ptr::null_mut()))
     }),
-    ("an event", |log, t, on| {
-        ask!(log, cudaEventRecord(t.mark, on));
-    }),
-    ("a wait for what is over", |log, t, on| {
-        ask!(log, cudaStreamWaitEvent(on, t.over, 0));
-    }),
+    ("an event", |log, t, on| ask!(log, cudaEventRecord(t.mark, on))),
+    ("a wait for what is over", |log, t, on| ask!(log, cudaStreamWaitEvent(on, t.over, 0))),
     ("a wait for its own event", |log, t, on| {
         ask!(log, cudaEventRecord(t.mark, on));
-        ask!(log, cudaStreamWaitEvent(on, t.mark, 0));
+        ask!(log, cudaStreamWaitEvent(on, t.mark, 0))
     }),
-    ("freeing in order", |log, t, on| {
-        ask!(log, cudaFreeAsync(t.pool.ptr(), on));
-    }),
+    ("freeing in order", |log, t, on| ask!(log, cudaFreeAsync(t.pool.ptr(), on))),
     ("attaching managed memory", |log, t, on| {
-        ask!(log, cudaStreamAttachMemAsync(on, t.managed.ptr(), 0, cuda_sys::cudaMemAttachGlobal));
+        ask!(log, cudaStreamAttachMemAsync(on, t.managed.ptr(), 0, cudaMemAttachGlobal))
     }),
     ("prefetching managed memory", |log, t, on| super::managed::prefetch(log, t.managed.ptr(), 4096, 0, on)),
 ];
@@ -82,38 +71,34 @@ const PUTS: [(&str, Put); 10] = [
 /// More of them. The legacy stream does not get these.
 const MORE: &[(&str, Put)] = &[
     ("a copy to the host", |log, t, on| {
-        ask!(log, cudaMemcpyAsync(t.pinned.ptr(), t.device.ptr(), 64, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, cudaMemcpyAsync(t.pinned.ptr(), t.device.ptr(), 64, cudaMemcpyDefault, on))
     }),
     ("a copy within the device", |log, t, on| {
-        ask!(log, cudaMemcpyAsync(t.device.at(128), t.device.ptr(), 64, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, cudaMemcpyAsync(t.device.at(128), t.device.ptr(), 64, cudaMemcpyDefault, on))
     }),
     ("a copy to managed memory", |log, t, on| {
-        ask!(log, cudaMemcpyAsync(t.managed.ptr(), t.device.ptr(), 64, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, cudaMemcpyAsync(t.managed.ptr(), t.device.ptr(), 64, cudaMemcpyDefault, on))
     }),
-    ("a set of pinned memory", |log, t, on| {
-        ask!(log, cudaMemsetAsync(t.pinned.ptr(), 1, 64, on));
-    }),
-    ("a set of managed memory", |log, t, on| {
-        ask!(log, cudaMemsetAsync(t.managed.ptr(), 1, 64, on));
-    }),
+    ("a set of pinned memory", |log, t, on| ask!(log, cudaMemsetAsync(t.pinned.ptr(), 1, 64, on))),
+    ("a set of managed memory", |log, t, on| ask!(log, cudaMemsetAsync(t.managed.ptr(), 1, 64, on))),
     #[cfg(cudart_13_0)]
-    ("a batch of one copy", |log, t, on| batch(log, t, cuda_sys::cudaMemcpySrcAccessOrderStream, on)),
+    ("a batch of one copy", |log, t, on| batch(log, t, cudaMemcpySrcAccessOrderStream, on)),
     #[cfg(cudart_13_0)]
     ("a batch of one copy that is read during the call", |log, t, on| {
-        batch(log, t, cuda_sys::cudaMemcpySrcAccessOrderDuringApiCall, on);
+        batch(log, t, cudaMemcpySrcAccessOrderDuringApiCall, on)
     }),
     #[cfg(cudart_13_0)]
     ("a batch of one copy that is read in any order", |log, t, on| {
-        batch(log, t, cuda_sys::cudaMemcpySrcAccessOrderAny, on);
+        batch(log, t, cudaMemcpySrcAccessOrderAny, on)
     }),
 ];
 
 #[cfg(cudart_13_0)]
-fn batch(log: &mut Log, t: &Things, order: cuda_sys::cudaMemcpySrcAccessOrder, on: cudaStream_t) {
+fn batch(log: &mut Log, t: &Things, order: cudaMemcpySrcAccessOrder, on: cudaStream_t) -> cudaError_t {
     let (mut to, mut from, mut bytes, mut first) = (t.device.ptr(), t.pinned.ptr().cast_const(), 64, 0);
-    let mut attributes = cuda_sys::cudaMemcpyAttributes { srcAccessOrder: order, ..Default::default() };
+    let mut attributes = cudaMemcpyAttributes { srcAccessOrder: order, ..Default::default() };
     let (to, from, bytes) = (&raw mut to, &raw mut from, &raw mut bytes);
-    ask!(log, cudaMemcpyBatchAsync(to, from, bytes, 1, &raw mut attributes, &raw mut first, 1, on));
+    ask!(log, cudaMemcpyBatchAsync(to, from, bytes, 1, &raw mut attributes, &raw mut first, 1, on))
 }
 
 /// The reason why a stream is busy.
@@ -171,7 +156,7 @@ const GRAPHS: [(&str, Nodes); 7] = [
     ("a graph of a host function", |log, _, to| {
         unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
         let mut node = ptr::null_mut();
-        let function = cuda_sys::cudaHostNodeParams { fn_: Some(nothing), userData: ptr::null_mut() };
+        let function = cudaHostNodeParams { fn_: Some(nothing), userData: ptr::null_mut() };
         need!(log, cudaGraphAddHostNode(&raw mut node, to, ptr::null(), 0, &raw const function));
         Ok(())
     }),
@@ -183,9 +168,19 @@ const GRAPHS: [(&str, Nodes); 7] = [
     }),
 ];
 
+/// Notes whether a stream still has work before the gate opens, and whether an event behind that work waits.
+fn behind(log: &mut Log, on: cudaStream_t, after: cudaEvent_t, gate: &Gate) -> Outcome {
+    ask!(log, "the stream", cudaStreamQuery(on));
+    ask!(log, cudaEventRecord(after, on));
+    ask!(log, "an event behind it", cudaEventQuery(after));
+    gate.open();
+    ask!(log, cudaDeviceSynchronize());
+    Ok(())
+}
+
 /// Operations on managed memory, some of which may do nothing. The legacy stream takes none of these.
 #[cfg(cudart_13_0)]
-fn managed_case(cases: &mut Cases, what: &str, put: fn(&mut Log, Block, cudaStream_t)) {
+fn managed_case(cases: &mut Cases, what: &str, put: fn(&mut Log, Block, cudaStream_t) -> cudaError_t) {
     cases.alone(format!("legacy/the legacy stream is held, a blocking one is given {what}"), move |log| {
         const BYTES: usize = 2 << 20;
         let (block, on) = (Block::new(log, Kind::Managed, 2 * BYTES)?, stream_with(log, 0)?);
@@ -195,35 +190,30 @@ fn managed_case(cases: &mut Cases, what: &str, put: fn(&mut Log, Block, cudaStre
         let after = event(log)?;
         let gate = Gate::hold(log, ptr::null_mut())?;
         put(log, range, on);
-        ask!(log, "the stream", cudaStreamQuery(on));
-        ask!(log, cudaEventRecord(after, on));
-        ask!(log, "an event behind it", cudaEventQuery(after));
-        gate.open();
-        ask!(log, cudaDeviceSynchronize());
-        Ok(())
+        behind(log, on, after, &gate)
     });
 }
 
 #[cfg(cudart_13_0)]
 fn of_managed_memory(cases: &mut Cases) {
     managed_case(cases, "a prefetch of what is there", |log, range, on| {
-        super::managed::prefetch(log, range.ptr(), range.len, 0, on);
+        super::managed::prefetch(log, range.ptr(), range.len, 0, on)
     });
     managed_case(cases, "a batch of one such prefetch", |log, range, on| {
         let (mut pointer, mut bytes, mut first) = (range.ptr(), range.len, 0);
         let mut place = super::managed::place(0);
         let (pointer, bytes, place) = (&raw mut pointer, &raw mut bytes, &raw mut place);
-        ask!(log, cudaMemPrefetchBatchAsync(pointer, bytes, 1, place, &raw mut first, 1, 0, on));
+        ask!(log, cudaMemPrefetchBatchAsync(pointer, bytes, 1, place, &raw mut first, 1, 0, on))
     });
     managed_case(cases, "a batch of one discard", |log, range, on| {
         let (mut pointer, mut bytes) = (range.ptr(), range.len);
-        ask!(log, cudaMemDiscardBatchAsync(&raw mut pointer, &raw mut bytes, 1, 0, on));
+        ask!(log, cudaMemDiscardBatchAsync(&raw mut pointer, &raw mut bytes, 1, 0, on))
     });
     managed_case(cases, "a batch of one discard with a prefetch", |log, range, on| {
         let (mut pointer, mut bytes, mut first) = (range.ptr(), range.len, 0);
         let mut place = super::managed::place(0);
         let (pointer, bytes, place) = (&raw mut pointer, &raw mut bytes, &raw mut place);
-        ask!(log, cudaMemDiscardAndPrefetchBatchAsync(pointer, bytes, 1, place, &raw mut first, 1, 0, on));
+        ask!(log, cudaMemDiscardAndPrefetchBatchAsync(pointer, bytes, 1, place, &raw mut first, 1, 0, on))
     });
 }
 
@@ -249,13 +239,10 @@ fn overwritten(cases: &mut Cases) {
             let (reader, writer) = (stream_with(log, 0)?, stream_with(log, 0)?);
             need!(log, cudaDeviceSynchronize());
             let gate = Gate::hold(log, reader)?;
-            need!(log, cudaMemcpyAsync(aside.ptr(), read.ptr(), BYTES, cuda_sys::cudaMemcpyDefault, reader));
+            need!(log, cudaMemcpyAsync(aside.ptr(), read.ptr(), BYTES, cudaMemcpyDefault, reader));
             fill(log, over.ptr(), 9, 1, ptr::null_mut())?;
             gate.waits(log, |log| {
-                ask!(
-                    log,
-                    cudaMemcpyAsync(read.ptr(), source.ptr(), BYTES, cuda_sys::cudaMemcpyDefault, writer)
-                );
+                ask!(log, cudaMemcpyAsync(read.ptr(), source.ptr(), BYTES, cudaMemcpyDefault, writer));
                 ask!(log, "the stream", cudaStreamQuery(writer));
             });
             ask!(log, cudaDeviceSynchronize());
@@ -287,7 +274,7 @@ fn gone(cases: &mut Cases, gone: Gone) {
         need!(log, cudaEventRecord(pending, third));
         match gone {
             Gone::Destroyed => {
-                let waits = stream_with(log, cuda_sys::cudaStreamDefault)?;
+                let waits = stream_with(log, cudaStreamDefault)?;
                 need!(log, cudaStreamWaitEvent(waits, pending, 0));
                 ask!(log, cudaStreamDestroy(waits));
             }
@@ -296,20 +283,15 @@ fn gone(cases: &mut Cases, gone: Gone) {
                 let wait = move || {
                     let event = ptr::with_exposed_provenance_mut(event);
                     // SAFETY: the event lives to the end of the process.
-                    unsafe { cuda_sys::cudaStreamWaitEvent(cuda_sys::cudaStreamPerThread, event, 0) }.0
+                    unsafe { cudaStreamWaitEvent(cudaStreamPerThread, event, 0) }.0
                 };
                 let code = std::thread::spawn(wait).join().unwrap();
                 log.fact("the thread's wait", code);
             }
         }
         let (to, from) = (things.device.ptr(), things.pinned.ptr());
-        ask!(log, cudaMemcpyAsync(to, from, 64, cuda_sys::cudaMemcpyDefault, ptr::null_mut()));
-        ask!(log, "the stream", cudaStreamQuery(ptr::null_mut()));
-        ask!(log, cudaEventRecord(after, ptr::null_mut()));
-        ask!(log, "an event behind it", cudaEventQuery(after));
-        gate.open();
-        ask!(log, cudaDeviceSynchronize());
-        Ok(())
+        ask!(log, cudaMemcpyAsync(to, from, 64, cudaMemcpyDefault, ptr::null_mut()));
+        behind(log, ptr::null_mut(), after, &gate)
     });
 }
 
@@ -352,18 +334,13 @@ fn graph_case(cases: &mut Cases, legacy_is_busy: bool, what: &str, nodes: Nodes)
         let graph = graph(log)?;
         nodes(log, &things, graph)?;
         let run = ready(log, graph)?;
-        let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
+        let blocking = stream_with(log, cudaStreamDefault)?;
         let (first, on) =
             if legacy_is_busy { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
         let after = event(log)?;
         let gate = Gate::hold(log, first)?;
         ask!(log, cudaGraphLaunch(run, on));
-        ask!(log, "the stream", cudaStreamQuery(on));
-        ask!(log, cudaEventRecord(after, on));
-        ask!(log, "an event behind it", cudaEventQuery(after));
-        gate.open();
-        ask!(log, cudaDeviceSynchronize());
-        Ok(())
+        behind(log, on, after, &gate)
     });
 }
 
@@ -371,17 +348,12 @@ fn case(cases: &mut Cases, busy: Busy, legacy_is_busy: bool, what: &str, put: Pu
     let (one, other) = parties(legacy_is_busy);
     cases.alone(format!("legacy/{one} {}, {other} is given {what}", busy.name()), move |log| {
         let things = Things::new(log)?;
-        let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
+        let blocking = stream_with(log, cudaStreamDefault)?;
         let (first, on) =
             if legacy_is_busy { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
         let after = event(log)?;
         let gate = busy.begin(log, first)?;
         put(log, &things, on);
-        ask!(log, "the stream", cudaStreamQuery(on));
-        ask!(log, cudaEventRecord(after, on));
-        ask!(log, "an event behind it", cudaEventQuery(after));
-        gate.open();
-        ask!(log, cudaDeviceSynchronize());
-        Ok(())
+        behind(log, on, after, &gate)
     });
 }

@@ -60,7 +60,7 @@ impl Party {
     /// The stream. Its device is current afterwards.
     fn stream(self, log: &mut Log) -> Result<cudaStream_t, Setup> {
         need!(log, cudaSetDevice(self.device));
-        if self.legacy { Ok(ptr::null_mut()) } else { stream_with(log, cuda_sys::cudaStreamDefault) }
+        if self.legacy { Ok(ptr::null_mut()) } else { stream_with(log, cudaStreamDefault) }
     }
 }
 
@@ -185,10 +185,7 @@ fn blocking(cases: &mut Cases, api: &str, copy: fn(&mut Log, Side, Side), held: 
 /// it, one between two devices, and one of a plane.
 #[cfg(cudart_13_0)]
 mod batch {
-    use cuda_sys::{
-        cudaMemcpy3DBatchOp, cudaMemcpy3DOperand, cudaMemcpyAttributes,
-        cudaMemcpyFlagPreferOverlapWithCompute, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrderStream,
-    };
+    use cuda_sys::*;
 
     use super::{Log, N, Party, PeerPair, Side, ask, c_int, cudaStream_t};
     use crate::cases::managed::place;

@@ -38,7 +38,7 @@ pub(super) const PTX: &str = "
 /// Forgets the thread's last error, so that the next question does not find it.
 pub(super) fn forget() {
     // SAFETY: takes nothing.
-    let _ = unsafe { cuda_sys::cudaGetLastError() };
+    let _ = unsafe { cudaGetLastError() };
 }
 
 fn text(ptx: &str) -> CString {
@@ -50,16 +50,7 @@ fn load_text(ptx: &str, library: &mut cudaLibrary_t) -> cudaError_t {
     let (code, none) = (text(ptx), ptr::null_mut());
     // SAFETY: the text ends in a zero byte, and no other pointer is used.
     unsafe {
-        cuda_sys::cudaLibraryLoadData(
-            library,
-            code.as_ptr().cast(),
-            ptr::null_mut(),
-            none,
-            0,
-            ptr::null_mut(),
-            none,
-            0,
-        )
+        cudaLibraryLoadData(library, code.as_ptr().cast(), ptr::null_mut(), none, 0, ptr::null_mut(), none, 0)
     }
 }
 
@@ -188,18 +179,17 @@ fn loading(cases: &mut Cases) {
             if code == cudaSuccess {
                 let mut kernel = ptr::null_mut();
                 // SAFETY: the pointer is to a live variable, and the library is loaded.
-                let found =
-                    unsafe { cuda_sys::cudaLibraryGetKernel(&raw mut kernel, library, c"add".as_ptr()) };
+                let found = unsafe { cudaLibraryGetKernel(&raw mut kernel, library, c"add".as_ptr()) };
                 log.fact(&format!("{name}, kernel"), error_name(found));
                 forget();
                 // SAFETY: nothing of it is used any more.
-                let _ = unsafe { cuda_sys::cudaLibraryUnload(library) };
+                let _ = unsafe { cudaLibraryUnload(library) };
             }
         };
         tell(log, "32 registers", cudaJitMaxRegisters, 32);
         tell(log, "level 4", cudaJitOptimizationLevel, 4);
         tell(log, "level 5", cudaJitOptimizationLevel, 5);
-        tell(log, "no such option", cuda_sys::cudaJitOption(1000), 1);
+        tell(log, "no such option", cudaJitOption(1000), 1);
         Ok(())
     });
     cases.alone("cudaLibraryLoadData/the compiler's information, and code that stays", |log| {

@@ -118,7 +118,7 @@ fn kernels(cases: &mut Cases) {
             forget();
             ask!(log, "device -1", cudaKernelSetAttributeForDevice(kernel, most, 1024, -1));
             forget();
-            let read_only = cuda_sys::cudaFuncAttribute(3);
+            let read_only = cudaFuncAttribute(3);
             ask!(log, "no such attribute", cudaKernelSetAttributeForDevice(kernel, read_only, 1, 0));
             forget();
             ask!(log, "for the current one", cudaFuncSetAttribute(kernel.cast_const().cast(), most, 2048));

@@ -1,5 +1,6 @@
 //! `cudaMemcpy` and `cudaMemcpyAsync`.
 
+use std::ffi::c_void;
 use std::ptr;
 
 use cuda_sys::*;
@@ -12,9 +13,9 @@ use crate::memory::{Block, Kind, pattern, stream, stream_with};
 const N: usize = 4096;
 
 /// A direction, its name, and the kinds of memory on both sides.
-type Direction = (cudaMemcpyKind, &'static str, Kind, Kind);
+pub(super) type Direction = (cudaMemcpyKind, &'static str, Kind, Kind);
 
-const WAYS: [Direction; 5] = [
+pub(super) const WAYS: [Direction; 5] = [
     (cudaMemcpyHostToHost, "host to host", Kind::Pageable, Kind::Pageable),
     (cudaMemcpyHostToDevice, "host to device", Kind::Device, Kind::Pageable),
     (cudaMemcpyDeviceToHost, "device to host", Kind::Pageable, Kind::Device),
@@ -22,21 +23,31 @@ const WAYS: [Direction; 5] = [
     (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
 ];
 
-/// Both forms of the call. `Err` means that it was not made at all.
-fn copy(
+/// Both forms of the call.
+fn copy_on(
     log: &mut Log,
     blocking: bool,
-    to: *mut u8,
-    from: *const u8,
+    (to, from): (*mut c_void, *const c_void),
     bytes: usize,
     way: cudaMemcpyKind,
     on: cudaStream_t,
 ) {
     if blocking {
-        ask!(log, cudaMemcpy(to.cast(), from.cast(), bytes, way));
+        ask!(log, cudaMemcpy(to, from, bytes, way));
     } else {
-        ask!(log, cudaMemcpyAsync(to.cast(), from.cast(), bytes, way, on));
+        ask!(log, cudaMemcpyAsync(to, from, bytes, way, on));
     }
+}
+
+/// Both forms of the call, on the legacy stream.
+fn copy(
+    log: &mut Log,
+    blocking: bool,
+    sides: (*mut c_void, *const c_void),
+    bytes: usize,
+    way: cudaMemcpyKind,
+) {
+    copy_on(log, blocking, sides, bytes, way, ptr::null_mut());
 }
 
 fn name(blocking: bool) -> &'static str {
@@ -63,7 +74,7 @@ fn kinds(cases: &mut Cases, blocking: bool) {
                     let (source, old) = (pattern(N, 1), pattern(N, 2));
                     let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
                     let on = if blocking { ptr::null_mut() } else { stream(log)? };
-                    copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, on);
+                    copy_on(log, blocking, (d.ptr(), s.ptr()), N, way, on);
                     settle(log);
                     d.holds(log, &source, &old)
                 });
@@ -84,7 +95,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
                     let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                     let d = if null.0 { ptr::null_mut() } else { d.ptr() };
                     let s = if null.1 { ptr::null_mut() } else { s.ptr() };
-                    copy(log, blocking, d.cast(), s.cast(), bytes, way, ptr::null_mut());
+                    copy(log, blocking, (d, s), bytes, way);
                     settle(log);
                     Ok(())
                 });
@@ -93,20 +104,20 @@ fn edges(cases: &mut Cases, blocking: bool) {
         cases.add(format!("{api}/{which}, no bytes"), move |log| {
             let (source, old) = (pattern(N, 1), pattern(N, 2));
             let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
-            copy(log, blocking, d.ptr().cast(), s.ptr().cast(), 0, way, ptr::null_mut());
+            copy(log, blocking, (d.ptr(), s.ptr()), 0, way);
             settle(log);
             d.holds(log, &source, &old)
         });
         cases.add(format!("{api}/{which}, no bytes, one past both ends"), move |log| {
             let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-            copy(log, blocking, d.at(N).cast(), s.at(N).cast(), 0, way, ptr::null_mut());
+            copy(log, blocking, (d.at(N), s.at(N)), 0, way);
             Ok(())
         });
         for offset in [1, 3, 255, 1000] {
             cases.add(format!("{api}/{which}, a part from byte {offset} on"), move |log| {
                 let (source, old) = (pattern(N, 1), pattern(N, 2));
                 let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
-                copy(log, blocking, d.at(offset).cast(), s.at(offset / 2).cast(), 777, way, ptr::null_mut());
+                copy(log, blocking, (d.at(offset), s.at(offset / 2)), 777, way);
                 settle(log);
                 let mut want = old.clone();
                 want[offset..offset + 777].copy_from_slice(&source[offset / 2..offset / 2 + 777]);
@@ -116,7 +127,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
         cases.add(format!("{api}/{which}, the first half"), move |log| {
             let (source, old) = (pattern(N, 1), pattern(N, 2));
             let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
-            copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N / 2, way, ptr::null_mut());
+            copy(log, blocking, (d.ptr(), s.ptr()), N / 2, way);
             settle(log);
             let want = [&source[..N / 2], &old[N / 2..]].concat();
             d.compare(log, "all bytes", &want)
@@ -126,20 +137,12 @@ fn edges(cases: &mut Cases, blocking: bool) {
         for (bytes, what) in [(N, ""), (0, ", no bytes")] {
             cases.add(format!("{api}/direction {bad}{what}"), move |log| {
                 let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Pageable, N)?);
-                copy(
-                    log,
-                    blocking,
-                    d.ptr().cast(),
-                    s.ptr().cast(),
-                    bytes,
-                    cudaMemcpyKind(bad),
-                    ptr::null_mut(),
-                );
+                copy(log, blocking, (d.ptr(), s.ptr()), bytes, cudaMemcpyKind(bad));
                 Ok(())
             });
         }
         cases.add(format!("{api}/direction {bad}, both null"), move |log| {
-            copy(log, blocking, ptr::null_mut(), ptr::null(), N, cudaMemcpyKind(bad), ptr::null_mut());
+            copy(log, blocking, (ptr::null_mut(), ptr::null()), N, cudaMemcpyKind(bad));
             Ok(())
         });
     }
@@ -147,15 +150,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
         cases.add(format!("{api}/{} onto itself", kind.name()), move |log| {
             let bytes = pattern(N, 3);
             let block = Block::with(log, kind, &bytes)?;
-            copy(
-                log,
-                blocking,
-                block.ptr().cast(),
-                block.ptr().cast(),
-                N,
-                cudaMemcpyDefault,
-                ptr::null_mut(),
-            );
+            copy(log, blocking, (block.ptr(), block.ptr()), N, cudaMemcpyDefault);
             settle(log);
             block.compare(log, "all bytes", &bytes)
         });
@@ -171,24 +166,8 @@ fn edges(cases: &mut Cases, blocking: bool) {
             let mut tried = 0;
             for size in near.into_iter().flat_map(|size| [size.max(2) - 1, size, size + 1]) {
                 back.store(log, &vec![0; size + 16])?;
-                copy(
-                    log,
-                    blocking,
-                    device.ptr().cast(),
-                    there.ptr().cast(),
-                    size,
-                    cudaMemcpyHostToDevice,
-                    ptr::null_mut(),
-                );
-                copy(
-                    log,
-                    blocking,
-                    back.ptr().cast(),
-                    device.ptr().cast(),
-                    size,
-                    cudaMemcpyDeviceToHost,
-                    ptr::null_mut(),
-                );
+                copy(log, blocking, (device.ptr(), there.ptr()), size, cudaMemcpyHostToDevice);
+                copy(log, blocking, (back.ptr(), device.ptr()), size, cudaMemcpyDeviceToHost);
                 need!(log, cudaDeviceSynchronize());
                 let got = back.load(log)?;
                 tried += 1;
@@ -201,16 +180,13 @@ fn edges(cases: &mut Cases, blocking: bool) {
     cases.add(format!("{api}/device to host, into pinned memory of every flag"), move |log| {
         let bytes = pattern(8192, 4);
         let device = Block::with(log, Kind::Device, &bytes)?;
-        for flags in [
-            cuda_sys::cudaHostAllocDefault,
-            cuda_sys::cudaHostAllocPortable,
-            cuda_sys::cudaHostAllocMapped,
-            cuda_sys::cudaHostAllocWriteCombined,
-        ] {
+        for flags in
+            [cudaHostAllocDefault, cudaHostAllocPortable, cudaHostAllocMapped, cudaHostAllocWriteCombined]
+        {
             for way in [cudaMemcpyDeviceToHost, cudaMemcpyDefault] {
                 let mut host = ptr::null_mut();
                 need!(log, cudaHostAlloc(&raw mut host, bytes.len(), flags));
-                copy(log, blocking, host.cast(), device.ptr().cast(), bytes.len(), way, ptr::null_mut());
+                copy(log, blocking, (host, device.ptr()), bytes.len(), way);
                 need!(log, cudaDeviceSynchronize());
                 // SAFETY: the memory has as many bytes, which the copy has written.
                 let got = unsafe { std::slice::from_raw_parts(host.cast::<u8>(), bytes.len()) }.to_vec();
@@ -237,25 +213,9 @@ fn rounds(blocking: bool, seed: usize) -> usize {
     let mut right = 0;
     for _ in 0..20 {
         let mut got = vec![0; N];
-        copy(
-            &mut log,
-            blocking,
-            device.ptr().cast(),
-            bytes.as_ptr(),
-            N,
-            cudaMemcpyHostToDevice,
-            ptr::null_mut(),
-        );
-        copy(
-            &mut log,
-            blocking,
-            got.as_mut_ptr(),
-            device.ptr().cast(),
-            N,
-            cudaMemcpyDeviceToHost,
-            ptr::null_mut(),
-        );
-        unsafe { cuda_sys::cudaDeviceSynchronize() };
+        copy(&mut log, blocking, (device.ptr(), bytes.as_ptr().cast()), N, cudaMemcpyHostToDevice);
+        copy(&mut log, blocking, (got.as_mut_ptr().cast(), device.ptr()), N, cudaMemcpyDeviceToHost);
+        unsafe { cudaDeviceSynchronize() };
         right += usize::from(got == bytes);
     }
     right
@@ -268,27 +228,19 @@ fn outside(cases: &mut Cases, blocking: bool) {
         need!(log, cudaFree(ptr::null_mut()));
         let source = pattern(N, 1);
         let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
-        copy(log, blocking, nowhere, source.as_ptr(), N, cudaMemcpyHostToDevice, ptr::null_mut());
+        copy(log, blocking, (nowhere, source.as_ptr().cast()), N, cudaMemcpyHostToDevice);
         Ok(())
     });
     cases.add(format!("{api}/device to host, from an address that is nobody's"), move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let mut to = vec![0; N];
         let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
-        copy(log, blocking, to.as_mut_ptr(), nowhere, N, cudaMemcpyDeviceToHost, ptr::null_mut());
+        copy(log, blocking, (to.as_mut_ptr().cast(), nowhere), N, cudaMemcpyDeviceToHost);
         Ok(())
     });
     cases.add(format!("{api}/device to device, more bytes than an address can count"), move |log| {
         let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
-        copy(
-            log,
-            blocking,
-            d.ptr().cast(),
-            s.ptr().cast(),
-            usize::MAX,
-            cudaMemcpyDeviceToDevice,
-            ptr::null_mut(),
-        );
+        copy(log, blocking, (d.ptr(), s.ptr()), usize::MAX, cudaMemcpyDeviceToDevice);
         Ok(())
     });
 }
@@ -323,9 +275,7 @@ fn waiting(cases: &mut Cases) {
                     let source = pattern(N, 1);
                     let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
                     let gate = Gate::hold(log, ptr::null_mut())?;
-                    gate.waits(log, |log| {
-                        copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, ptr::null_mut())
-                    });
+                    gate.waits(log, |log| copy(log, blocking, (d.ptr(), s.ptr()), N, way));
                     settle(log);
                     d.compare(log, "all bytes", &source)
                 },
@@ -339,7 +289,7 @@ fn waiting(cases: &mut Cases) {
         let other = stream(log)?;
         let gate = Gate::hold(log, other)?;
         gate.waits(log, |log| {
-            copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+            copy(log, true, (d.ptr(), s.ptr()), N, cudaMemcpyDeviceToHost);
         });
         settle(log);
         Ok(())
@@ -347,17 +297,17 @@ fn waiting(cases: &mut Cases) {
     cases.alone("cudaMemcpy/device to pinned, waits for a held blocking stream", |log| {
         let source = pattern(N, 1);
         let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
-        let other = stream_with(log, cuda_sys::cudaStreamDefault)?;
+        let other = stream_with(log, cudaStreamDefault)?;
         let gate = Gate::hold(log, other)?;
         gate.waits(log, |log| {
-            copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+            copy(log, true, (d.ptr(), s.ptr()), N, cudaMemcpyDeviceToHost);
         });
         settle(log);
         Ok(())
     });
     for (which, handle) in [
-        ("the legacy stream by name", Some(cuda_sys::cudaStreamLegacy)),
-        ("the stream of the thread", Some(cuda_sys::cudaStreamPerThread)),
+        ("the legacy stream by name", Some(cudaStreamLegacy)),
+        ("the stream of the thread", Some(cudaStreamPerThread)),
         ("a stream", None),
     ] {
         for (way, what, to, from) in WAYS {
@@ -372,14 +322,14 @@ fn waiting(cases: &mut Cases) {
         let mut mapped = ptr::null_mut();
         need!(log, cudaHostGetDevicePointer(&raw mut mapped, host.ptr(), 0));
         let device = Block::new(log, Kind::Device, N)?;
-        copy(log, false, device.ptr().cast(), mapped.cast(), N, cudaMemcpyDeviceToDevice, ptr::null_mut());
+        copy(log, false, (device.ptr(), mapped), N, cudaMemcpyDeviceToDevice);
         settle(log);
         device.compare(log, "all bytes", &source)
     });
     cases.add("cudaMemcpyAsync/device to host where the device holds the destination", |log| {
         let (source, old) = (pattern(N, 1), pattern(N, 2));
         let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Pinned, &source)?);
-        copy(log, false, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+        copy(log, false, (d.ptr(), s.ptr()), N, cudaMemcpyDeviceToHost);
         settle(log);
         d.holds(log, &source, &old)
     });
@@ -399,7 +349,7 @@ fn on_stream(
         Some(handle) => handle,
         None => stream(log)?,
     };
-    copy(log, false, d.ptr().cast(), s.ptr().cast(), N, way, on);
+    copy_on(log, false, (d.ptr(), s.ptr()), N, way, on);
     ask!(log, cudaStreamSynchronize(on));
     ask!(log, cudaStreamQuery(on));
     d.holds(log, &source, &old)

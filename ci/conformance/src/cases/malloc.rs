@@ -95,14 +95,10 @@ fn linear(cases: &mut Cases) {
         for _ in 0..4 {
             let at = Block::new(log, Kind::Device, 4096)?.ptr().expose_provenance();
             threads.push(std::thread::spawn(move || unsafe {
-                cuda_sys::cudaFree(ptr::with_exposed_provenance_mut(at)) == cuda_sys::cudaSuccess
+                cudaFree(ptr::with_exposed_provenance_mut(at)) == cudaSuccess
             }));
         }
-        let freed = threads
-            .into_iter()
-            .filter(|_| true)
-            .map(|thread| usize::from(thread.join().unwrap()))
-            .sum::<usize>();
+        let freed: usize = threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum();
         log.fact("freed", format_args!("{freed} of 4"));
         Ok(())
     });
@@ -115,8 +111,8 @@ fn asynchronous(cases: &mut Cases) {
         let back = Block::new(log, Kind::Pinned, 4096)?;
         let mut start = ptr::null_mut();
         ask!(log, cudaMallocAsync(&raw mut start, 4096, on));
-        ask!(log, cudaMemcpyAsync(start, source.as_ptr().cast(), 4096, cuda_sys::cudaMemcpyHostToDevice, on));
-        ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cuda_sys::cudaMemcpyDeviceToHost, on));
+        ask!(log, cudaMemcpyAsync(start, source.as_ptr().cast(), 4096, cudaMemcpyHostToDevice, on));
+        ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cudaMemcpyDeviceToHost, on));
         ask!(log, cudaFreeAsync(start, on));
         ask!(log, cudaStreamSynchronize(on));
         back.compare(log, "all bytes", &source)
@@ -158,9 +154,7 @@ fn asynchronous(cases: &mut Cases) {
         let on = stream(log)?;
         let block = Block::new(log, Kind::Pool, 4096)?;
         let gate = Gate::hold(log, on)?;
-        gate.waits(log, |log| {
-            ask!(log, cudaFreeAsync(block.ptr(), on));
-        });
+        gate.waits(log, |log| ask!(log, cudaFreeAsync(block.ptr(), on)));
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
@@ -223,7 +217,7 @@ const fn format(bits: [i32; 4], kind: cudaChannelFormatKind) -> cudaChannelForma
     cudaChannelFormatDesc { x: bits[0], y: bits[1], z: bits[2], w: bits[3], f: kind }
 }
 
-static BYTES: cudaChannelFormatDesc = format([8, 0, 0, 0], cuda_sys::cudaChannelFormatKindUnsigned);
+static BYTES: cudaChannelFormatDesc = format([8, 0, 0, 0], cudaChannelFormatKindUnsigned);
 
 /// Notes the description of an array.
 fn info(log: &mut Log, array: cudaArray_t) {
@@ -235,9 +229,9 @@ fn info(log: &mut Log, array: cudaArray_t) {
 }
 
 fn arrays(cases: &mut Cases) {
-    let float = cuda_sys::cudaChannelFormatKindFloat;
-    let unsigned = cuda_sys::cudaChannelFormatKindUnsigned;
-    let signed = cuda_sys::cudaChannelFormatKindSigned;
+    let float = cudaChannelFormatKindFloat;
+    let unsigned = cudaChannelFormatKindUnsigned;
+    let signed = cudaChannelFormatKindSigned;
     for (what, desc) in [
         ("bytes", BYTES),
         ("pairs of signed 16 bits", format([16, 16, 0, 0], signed)),
@@ -261,7 +255,7 @@ fn arrays(cases: &mut Cases) {
     }
     // The driver API has a name for the flag: for encoding and decoding video.
     const VIDEO: u32 = 0x100;
-    let two_planes = cuda_sys::cudaChannelFormatKindNV12;
+    let two_planes = cudaChannelFormatKindNV12;
     for (what, desc, height, flags) in [
         ("two planes", format([8, 8, 8, 0], two_planes), 16, 0),
         ("two planes for video", format([8, 8, 8, 0], two_planes), 16, VIDEO),
@@ -283,10 +277,10 @@ fn arrays(cases: &mut Cases) {
             Ok(())
         });
     }
-    let gather = cuda_sys::cudaArrayTextureGather;
-    let layered = cuda_sys::cudaArrayLayered;
-    let cubemap = cuda_sys::cudaArrayCubemap;
-    let surface = cuda_sys::cudaArraySurfaceLoadStore;
+    let gather = cudaArrayTextureGather;
+    let layered = cudaArrayLayered;
+    let cubemap = cudaArrayCubemap;
+    let surface = cudaArraySurfaceLoadStore;
     for (what, width, height, flags) in [
         ("one dimension", 64, 0, 0),
         ("two dimensions", 64, 16, 0),
@@ -360,9 +354,7 @@ fn arrays(cases: &mut Cases) {
     cases.alone("cudaFreeArray/waits for the held legacy stream", |log| {
         let array = super::plane::array(log, 64, 16)?;
         let gate = Gate::hold(log, ptr::null_mut())?;
-        gate.waits(log, |log| {
-            ask!(log, cudaFreeArray(array));
-        });
+        gate.waits(log, |log| ask!(log, cudaFreeArray(array)));
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cuda_sys::cudaMemRangeAttribute;
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;
@@ -14,13 +14,9 @@ const N: usize = 1 << 16;
 
 /// A device, in the form that the functions of this toolkit take.
 #[cfg(cudart_13_0)]
-pub(super) fn place(device: c_int) -> cuda_sys::cudaMemLocation {
-    let mut place = cuda_sys::cudaMemLocation::default();
-    place.type_ = if device == cuda_sys::cudaCpuDeviceId {
-        cuda_sys::cudaMemLocationTypeHost
-    } else {
-        cuda_sys::cudaMemLocationTypeDevice
-    };
+pub(super) fn place(device: c_int) -> cudaMemLocation {
+    let mut place = cudaMemLocation::default();
+    place.type_ = if device == cudaCpuDeviceId { cudaMemLocationTypeHost } else { cudaMemLocationTypeDevice };
     place.id = device.max(0);
     if !(-1..=90).contains(&device) {
         place.id = device;
@@ -38,12 +34,13 @@ pub(super) fn prefetch(
     at: *const c_void,
     bytes: usize,
     device: c_int,
-    on: cuda_sys::cudaStream_t,
-) {
+    on: cudaStream_t,
+) -> cudaError_t {
     #[cfg(cudart_13_0)]
-    ask!(log, cudaMemPrefetchAsync(at, bytes, place(device), 0, on));
+    let code = ask!(log, cudaMemPrefetchAsync(at, bytes, place(device), 0, on));
     #[cfg(not(cudart_13_0))]
-    ask!(log, cudaMemPrefetchAsync(at, bytes, place(device), on));
+    let code = ask!(log, cudaMemPrefetchAsync(at, bytes, place(device), on));
+    code
 }
 
 fn number(log: &mut Log, name: &str, attribute: cudaMemRangeAttribute, block: Block) {
@@ -81,10 +78,10 @@ fn moves(cases: &mut Cases) {
     cases.add(format!("{api}/to the device and back"), |log| {
         let block = Block::new(log, Kind::Managed, N)?;
         block.store(log, &vec![7; N])?;
-        for device in [0, cuda_sys::cudaCpuDeviceId] {
+        for device in [0, cudaCpuDeviceId] {
             prefetch(log, block.ptr(), N, device, ptr::null_mut());
             ask!(log, cudaDeviceSynchronize());
-            number(log, "last prefetch", cuda_sys::cudaMemRangeAttributeLastPrefetchLocation, block);
+            number(log, "last prefetch", cudaMemRangeAttributeLastPrefetchLocation, block);
         }
         let got = block.load(log)?;
         log.bytes("all bytes", &got, &vec![7; N]);
@@ -116,39 +113,19 @@ fn moves(cases: &mut Cases) {
     let api = "cudaMemAdvise";
     cases.add(format!("{api}/every advice, and what is remembered"), |log| {
         let block = Block::new(log, Kind::Managed, N)?;
-        ask!(
-            log,
-            "mostly read",
-            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetReadMostly, place(0))
-        );
-        number(log, "mostly read", cuda_sys::cudaMemRangeAttributeReadMostly, block);
-        ask!(
-            log,
-            "not any more",
-            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetReadMostly, place(0))
-        );
-        number(log, "mostly read", cuda_sys::cudaMemRangeAttributeReadMostly, block);
-        ask!(
-            log,
-            "preferred",
-            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetPreferredLocation, place(0))
-        );
-        number(log, "preferred", cuda_sys::cudaMemRangeAttributePreferredLocation, block);
-        number(log, "last prefetch", cuda_sys::cudaMemRangeAttributeLastPrefetchLocation, block);
-        ask!(
-            log,
-            "nowhere",
-            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetPreferredLocation, place(0))
-        );
-        number(log, "preferred", cuda_sys::cudaMemRangeAttributePreferredLocation, block);
-        ask!(log, "accessed", cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetAccessedBy, place(0)));
-        number(log, "accessed", cuda_sys::cudaMemRangeAttributeAccessedBy, block);
-        ask!(
-            log,
-            "by nobody",
-            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetAccessedBy, place(0))
-        );
-        number(log, "accessed", cuda_sys::cudaMemRangeAttributeAccessedBy, block);
+        ask!(log, "mostly read", cudaMemAdvise(block.ptr(), N, cudaMemAdviseSetReadMostly, place(0)));
+        number(log, "mostly read", cudaMemRangeAttributeReadMostly, block);
+        ask!(log, "not any more", cudaMemAdvise(block.ptr(), N, cudaMemAdviseUnsetReadMostly, place(0)));
+        number(log, "mostly read", cudaMemRangeAttributeReadMostly, block);
+        ask!(log, "preferred", cudaMemAdvise(block.ptr(), N, cudaMemAdviseSetPreferredLocation, place(0)));
+        number(log, "preferred", cudaMemRangeAttributePreferredLocation, block);
+        number(log, "last prefetch", cudaMemRangeAttributeLastPrefetchLocation, block);
+        ask!(log, "nowhere", cudaMemAdvise(block.ptr(), N, cudaMemAdviseUnsetPreferredLocation, place(0)));
+        number(log, "preferred", cudaMemRangeAttributePreferredLocation, block);
+        ask!(log, "accessed", cudaMemAdvise(block.ptr(), N, cudaMemAdviseSetAccessedBy, place(0)));
+        number(log, "accessed", cudaMemRangeAttributeAccessedBy, block);
+        ask!(log, "by nobody", cudaMemAdvise(block.ptr(), N, cudaMemAdviseUnsetAccessedBy, place(0)));
+        number(log, "accessed", cudaMemRangeAttributeAccessedBy, block);
         Ok(())
     });
     for (what, kind, null, bytes, device) in [
@@ -161,13 +138,13 @@ fn moves(cases: &mut Cases) {
         cases.add(format!("{api}/{what}"), move |log| {
             let block = Block::new(log, kind, N)?;
             let at = if null { ptr::null_mut() } else { block.ptr() };
-            ask!(log, cudaMemAdvise(at, bytes, cuda_sys::cudaMemAdviseSetPreferredLocation, place(device)));
+            ask!(log, cudaMemAdvise(at, bytes, cudaMemAdviseSetPreferredLocation, place(device)));
             Ok(())
         });
     }
     cases.add(format!("{api}/no such advice"), |log| {
         let block = Block::new(log, Kind::Managed, N)?;
-        ask!(log, cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemoryAdvise(99), place(0)));
+        ask!(log, cudaMemAdvise(block.ptr(), N, cudaMemoryAdvise(99), place(0)));
         Ok(())
     });
 }
@@ -175,10 +152,10 @@ fn moves(cases: &mut Cases) {
 fn attributes(cases: &mut Cases) {
     let api = "cudaMemRangeGetAttribute";
     let (read, preferred, accessed, last) = (
-        cuda_sys::cudaMemRangeAttributeReadMostly,
-        cuda_sys::cudaMemRangeAttributePreferredLocation,
-        cuda_sys::cudaMemRangeAttributeAccessedBy,
-        cuda_sys::cudaMemRangeAttributeLastPrefetchLocation,
+        cudaMemRangeAttributeReadMostly,
+        cudaMemRangeAttributePreferredLocation,
+        cudaMemRangeAttributeAccessedBy,
+        cudaMemRangeAttributeLastPrefetchLocation,
     );
     for (what, attribute, size, data_null, at_null, kind, bytes) in [
         ("answer null", read, 4, true, false, Kind::Managed, N),

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{cudaExtent, cudaPitchedPtr, make_cudaExtent, make_cudaPitchedPtr};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;

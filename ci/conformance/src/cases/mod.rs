@@ -31,6 +31,8 @@ mod graph_change;
 #[cfg(cudart_13_0)]
 mod graph_conditional;
 #[cfg(cudart_13_0)]
+mod graph_copy;
+#[cfg(cudart_13_0)]
 mod graph_edit;
 #[cfg(cudart_13_0)]
 mod graph_event;
@@ -71,6 +73,8 @@ mod pointer;
 mod pool;
 mod pool_reuse;
 mod raw;
+#[cfg(cudart_13_0)]
+mod state;
 #[cfg(cudart_13_0)]
 mod storage;
 mod stream;
@@ -147,6 +151,8 @@ pub(crate) fn all() -> Cases {
         storage::add,
         array_form::add,
         code::add,
+        state::add,
+        graph_copy::add,
         drawn::add,
     ] {
         area(&mut cases);

@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::graph::{N, empty, graph, launch, ready, row};
+use super::graph::{N, empty, graph, kernel, launch, ready, row};
 use super::pitch::CHANGES;
 use super::volume::{N as BYTES, whole};
 use crate::case::{Cases, Change};
@@ -227,16 +227,9 @@ fn nulls(cases: &mut Cases) {
     for (what, node_null, before) in [("node null", true, 0), ("list null", false, 1)] {
         cases.add(format!("cudaGraphAddKernelNode/{what}"), move |log| {
             let (graph, mut node) = (graph(log)?, ptr::null_mut());
-            let one = dim3 { x: 1, y: 1, z: 1 };
             let mut nothing: [*mut c_void; 1] = [ptr::null_mut()];
-            let parameters = cudaKernelNodeParams {
-                func: case_empty as *mut c_void,
-                gridDim: one,
-                blockDim: one,
-                sharedMemBytes: 0,
-                kernelParams: nothing.as_mut_ptr(),
-                extra: ptr::null_mut(),
-            };
+            let parameters =
+                cudaKernelNodeParams { kernelParams: nothing.as_mut_ptr(), ..kernel(case_empty) };
             let answer = if node_null { ptr::null_mut() } else { &raw mut node };
             ask!(log, cudaGraphAddKernelNode(answer, graph, ptr::null(), before, &raw const parameters));
             Ok(())
@@ -245,8 +238,8 @@ fn nulls(cases: &mut Cases) {
     cases.add("cudaGraphAddMemAllocNode/graph null, list null, and for freeing", |log| {
         let (graph, mut node, none) = (graph(log)?, ptr::null_mut(), ptr::null_mut());
         let mut wanted = cudaMemAllocNodeParams::default();
-        wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
-        wanted.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+        wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+        wanted.poolProps.location.type_ = cudaMemLocationTypeDevice;
         wanted.bytesize = N;
         ask!(log, "graph", cudaGraphAddMemAllocNode(&raw mut node, none, ptr::null(), 0, &raw mut wanted));
         ask!(log, "list", cudaGraphAddMemAllocNode(&raw mut node, graph, ptr::null(), 1, &raw mut wanted));
@@ -261,8 +254,8 @@ fn nulls(cases: &mut Cases) {
     cases.add("cudaGraphRemoveDependencies/of a node that allocates", |log| {
         let (graph, mut made) = (graph(log)?, ptr::null_mut());
         let mut wanted = cudaMemAllocNodeParams::default();
-        wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
-        wanted.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+        wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+        wanted.poolProps.location.type_ = cudaMemLocationTypeDevice;
         wanted.bytesize = N;
         need!(log, cudaGraphAddMemAllocNode(&raw mut made, graph, ptr::null(), 0, &raw mut wanted));
         let after = empty(log, graph, &[made])?;
@@ -281,7 +274,7 @@ fn nulls(cases: &mut Cases) {
         let there = graph(log)?;
         let fill = row(Block::new(log, Kind::Device, N)?, 5);
         need!(log, cudaGraphAddMemsetNode(&raw mut node, there, ptr::null(), 0, &raw const fill));
-        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        let mut info = cudaGraphExecUpdateResultInfo::default();
         ask!(log, cudaGraphExecUpdate(run, there, &raw mut info));
         log.fact("result", info.result.0);
         Ok(())

@@ -5,8 +5,9 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::capture::end;
+use super::capture::{end, status_name};
 use super::graph::{N, empty, graph};
+use super::graph_parameter::adds_one;
 use crate::case::Cases;
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, error_name, need};
@@ -17,26 +18,21 @@ unsafe extern "C" {
     fn case_trap();
 }
 
-unsafe extern "C" fn adds_one(data: *mut c_void) {
-    // SAFETY: the cases pass the address of a number that nobody else uses meanwhile.
-    unsafe { *data.cast::<u32>() += 1 };
-}
-
 /// A host function that asks the runtime, which it must not.
 unsafe extern "C" fn asks(data: *mut c_void) {
     let mut start = ptr::null_mut();
     // SAFETY: the cases pass the address of five numbers; the calls are refused, or harmless.
     unsafe {
         let codes = data.cast::<u32>();
-        *codes = cuda_sys::cudaMalloc(&raw mut start, 16).0;
-        *codes.add(1) = cuda_sys::cudaStreamQuery(ptr::null_mut()).0;
-        *codes.add(2) = cuda_sys::cudaDeviceSynchronize().0;
-        *codes.add(3) = cuda_sys::cudaPeekAtLastError().0;
-        *codes.add(4) = cuda_sys::cudaGetDevice((&raw mut start).cast()).0;
+        *codes = cudaMalloc(&raw mut start, 16).0;
+        *codes.add(1) = cudaStreamQuery(ptr::null_mut()).0;
+        *codes.add(2) = cudaDeviceSynchronize().0;
+        *codes.add(3) = cudaPeekAtLastError().0;
+        *codes.add(4) = cudaGetDevice((&raw mut start).cast()).0;
     }
 }
 
-unsafe extern "C" fn called_back(_: cudaStream_t, status: cuda_sys::cudaError_t, data: *mut c_void) {
+unsafe extern "C" fn called_back(_: cudaStream_t, status: cudaError_t, data: *mut c_void) {
     // SAFETY: the cases pass the address of two numbers that nobody else uses meanwhile.
     unsafe {
         *data.cast::<u32>() += 1;
@@ -56,18 +52,16 @@ fn streams(cases: &mut Cases) {
         log.fact("range", format_args!("{least} to {greatest}"));
         for wanted in [-100, -6, -5, -3, -1, 0, 1, 100] {
             let (mut on, mut given) = (ptr::null_mut(), 77);
-            ask!(log, cudaStreamCreateWithPriority(&raw mut on, cuda_sys::cudaStreamNonBlocking, wanted));
+            ask!(log, cudaStreamCreateWithPriority(&raw mut on, cudaStreamNonBlocking, wanted));
             ask!(log, cudaStreamGetPriority(on, &raw mut given));
             log.fact(&format!("{wanted}"), given);
         }
         Ok(())
     });
     cases.add("cudaStreamGetPriority/of the streams that are there", |log| {
-        for (name, on) in [
-            ("legacy", cuda_sys::cudaStreamLegacy),
-            ("of the thread", cuda_sys::cudaStreamPerThread),
-            ("null", ptr::null_mut()),
-        ] {
+        for (name, on) in
+            [("legacy", cudaStreamLegacy), ("of the thread", cudaStreamPerThread), ("null", ptr::null_mut())]
+        {
             let (mut priority, mut flags, mut device) = (77, 77, 77);
             ask!(log, name, cudaStreamGetPriority(on, &raw mut priority));
             ask!(log, cudaStreamGetFlags(on, &raw mut flags));
@@ -92,8 +86,8 @@ fn streams(cases: &mut Cases) {
     cases.alone("cudaStreamGetId/of many streams", |log| {
         let streams = [
             ptr::null_mut(),
-            cuda_sys::cudaStreamLegacy,
-            cuda_sys::cudaStreamPerThread,
+            cudaStreamLegacy,
+            cudaStreamPerThread,
             stream(log)?,
             stream(log)?,
             stream_with(log, 0)?,
@@ -115,9 +109,9 @@ fn streams(cases: &mut Cases) {
     });
     cases.add("cudaStreamDestroy/streams that are always there", |log| {
         ask!(log, "null", cudaStreamDestroy(ptr::null_mut()));
-        ask!(log, "legacy", cudaStreamDestroy(cuda_sys::cudaStreamLegacy));
-        ask!(log, "of the thread", cudaStreamDestroy(cuda_sys::cudaStreamPerThread));
-        ask!(log, cudaStreamQuery(cuda_sys::cudaStreamPerThread));
+        ask!(log, "legacy", cudaStreamDestroy(cudaStreamLegacy));
+        ask!(log, "of the thread", cudaStreamDestroy(cudaStreamPerThread));
+        ask!(log, cudaStreamQuery(cudaStreamPerThread));
         Ok(())
     });
     cases.add("cudaStreamDestroy/with work left, which is done all the same", |log| {
@@ -126,9 +120,7 @@ fn streams(cases: &mut Cases) {
         let gate = Gate::hold(log, on)?;
         ask!(log, cudaLaunchHostFunc(on, Some(adds_one), (&raw mut calls).cast()));
         ask!(log, cudaEventRecord(mark, on));
-        gate.waits(log, |log| {
-            ask!(log, cudaStreamDestroy(on));
-        });
+        gate.waits(log, |log| ask!(log, cudaStreamDestroy(on)));
         ask!(log, cudaEventSynchronize(mark));
         // SAFETY: the host function is over.
         log.fact("calls", unsafe { ptr::read_volatile(&raw const calls) });
@@ -136,11 +128,11 @@ fn streams(cases: &mut Cases) {
     });
     cases.add("cudaStreamSetAttribute/policies, priority, and what a stream has not", |log| {
         let on = stream(log)?;
-        let mut value = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
-        value.syncPolicy = cuda_sys::cudaSyncPolicyBlockingSync;
-        let policy = cuda_sys::cudaLaunchAttributeSynchronizationPolicy;
+        let mut value = cudaLaunchAttributeValue { pad: [0; 64] };
+        value.syncPolicy = cudaSyncPolicyBlockingSync;
+        let policy = cudaLaunchAttributeSynchronizationPolicy;
         ask!(log, cudaStreamSetAttribute(on, policy, &raw const value));
-        let mut back = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
+        let mut back = cudaLaunchAttributeValue { pad: [0; 64] };
         ask!(log, cudaStreamGetAttribute(on, policy, &raw mut back));
         // SAFETY: all bytes are there.
         log.fact("policy", unsafe { back.syncPolicy.0 });
@@ -148,7 +140,7 @@ fn streams(cases: &mut Cases) {
         ask!(log, "no such policy", cudaStreamSetAttribute(on, policy, &raw const value));
         value.pad = [0; 64];
         value.priority = -2;
-        let priority = cuda_sys::cudaLaunchAttributePriority;
+        let priority = cudaLaunchAttributePriority;
         ask!(log, "priority", cudaStreamSetAttribute(on, priority, &raw const value));
         ask!(log, cudaStreamGetAttribute(on, priority, &raw mut back));
         // SAFETY: all bytes are there.
@@ -156,35 +148,31 @@ fn streams(cases: &mut Cases) {
         let mut given = 77;
         ask!(log, cudaStreamGetPriority(on, &raw mut given));
         log.fact("given", given);
-        let cooperative = cuda_sys::cudaLaunchAttributeCooperative;
+        let cooperative = cudaLaunchAttributeCooperative;
         ask!(log, "cooperative", cudaStreamSetAttribute(on, cooperative, &raw const value));
         ask!(log, "cooperative", cudaStreamGetAttribute(on, cooperative, &raw mut back));
-        ask!(
-            log,
-            "ignore",
-            cudaStreamSetAttribute(on, cuda_sys::cudaLaunchAttributeIgnore, &raw const value)
-        );
+        ask!(log, "ignore", cudaStreamSetAttribute(on, cudaLaunchAttributeIgnore, &raw const value));
         Ok(())
     });
     cases.add("cudaStreamSetAttribute/a window of memory", |log| {
         let (on, other, block) = (stream(log)?, stream(log)?, Block::new(log, Kind::Device, 1 << 16)?);
-        let mut value = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
-        let window = cuda_sys::cudaLaunchAttributeAccessPolicyWindow;
+        let mut value = cudaLaunchAttributeValue { pad: [0; 64] };
+        let window = cudaLaunchAttributeAccessPolicyWindow;
         for (what, bytes, ratio, hit) in [
-            ("a window", 4096, 0.5, cuda_sys::cudaAccessPropertyPersisting),
-            ("more than all", 4096, 1.5, cuda_sys::cudaAccessPropertyPersisting),
-            ("a window without end", usize::MAX, 1.0, cuda_sys::cudaAccessPropertyStreaming),
+            ("a window", 4096, 0.5, cudaAccessPropertyPersisting),
+            ("more than all", 4096, 1.5, cudaAccessPropertyPersisting),
+            ("a window without end", usize::MAX, 1.0, cudaAccessPropertyStreaming),
         ] {
-            value.accessPolicyWindow = cuda_sys::cudaAccessPolicyWindow {
+            value.accessPolicyWindow = cudaAccessPolicyWindow {
                 base_ptr: block.ptr(),
                 num_bytes: bytes,
                 hitRatio: ratio,
                 hitProp: hit,
-                missProp: cuda_sys::cudaAccessPropertyNormal,
+                missProp: cudaAccessPropertyNormal,
             };
             ask!(log, what, cudaStreamSetAttribute(on, window, &raw const value));
         }
-        let mut back = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
+        let mut back = cudaLaunchAttributeValue { pad: [0; 64] };
         ask!(log, cudaStreamCopyAttributes(other, on));
         ask!(log, cudaStreamGetAttribute(other, window, &raw mut back));
         // SAFETY: all bytes are there.
@@ -226,7 +214,7 @@ fn streams(cases: &mut Cases) {
         ask!(log, cudaStreamSynchronize(on));
         // SAFETY: the host function is over.
         for code in unsafe { ptr::read_volatile(&raw const codes) } {
-            log.fact("within", error_name(cuda_sys::cudaError(code)));
+            log.fact("within", error_name(cudaError(code)));
         }
         ask!(log, cudaPeekAtLastError());
         Ok(())
@@ -252,7 +240,7 @@ fn streams(cases: &mut Cases) {
         // SAFETY: nobody reads what is half written: a word.
         let seen = unsafe { ptr::read_volatile(&raw const seen) };
         log.fact("calls", seen[0]);
-        log.fact("status", error_name(cuda_sys::cudaError(seen[1])));
+        log.fact("status", error_name(cudaError(seen[1])));
         Ok(())
     });
     cases.alone("cudaStreamDestroy/after a kernel that traps, and other objects", |log| {
@@ -341,7 +329,7 @@ fn events(cases: &mut Cases) {
         Ok(())
     });
     cases.add("cudaEventSynchronize/never recorded, and null", |log| {
-        let mark = event_with(log, cuda_sys::cudaEventBlockingSync)?;
+        let mark = event_with(log, cudaEventBlockingSync)?;
         ask!(log, cudaEventSynchronize(mark));
         ask!(log, cudaEventQuery(mark));
         ask!(log, "null", cudaEventSynchronize(ptr::null_mut()));
@@ -352,11 +340,11 @@ fn events(cases: &mut Cases) {
         Ok(())
     });
     cases.alone("cudaIpcGetEventHandle/of events with and without its flag, in one process", |log| {
-        let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;
+        let flags = cudaEventInterprocess | cudaEventDisableTiming;
         let (shared, plain) = (event_with(log, flags)?, event(log)?);
         let mut made = ptr::null_mut();
-        ask!(log, "with times", cudaEventCreateWithFlags(&raw mut made, cuda_sys::cudaEventInterprocess));
-        let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
+        ask!(log, "with times", cudaEventCreateWithFlags(&raw mut made, cudaEventInterprocess));
+        let mut handle = cudaIpcEventHandle_t::default();
         ask!(log, "plain", cudaIpcGetEventHandle(&raw mut handle, plain));
         ask!(log, "shared", cudaIpcGetEventHandle(&raw mut handle, shared));
         ask!(log, "in the same process", cudaIpcOpenEventHandle(&raw mut made, handle));
@@ -368,32 +356,13 @@ fn events(cases: &mut Cases) {
     });
 }
 
-fn status_name(status: cudaStreamCaptureStatus) -> &'static str {
-    match status {
-        status if status == cuda_sys::cudaStreamCaptureStatusNone => "none",
-        status if status == cuda_sys::cudaStreamCaptureStatusActive => "active",
-        status if status == cuda_sys::cudaStreamCaptureStatusInvalidated => "invalidated",
-        _ => "unknown",
-    }
-}
-
 /// Notes the state of a capture: its status, whether it has a number and a graph, and its frontier.
 fn info(log: &mut Log, name: &str, on: cudaStream_t) -> (cudaGraph_t, Vec<cudaGraphNode_t>) {
     let (mut status, mut id, mut graph) = (cudaStreamCaptureStatus(77), 0, ptr::null_mut());
     let (mut nodes, mut edges, mut count) = (ptr::null(), ptr::null(), 0);
-    ask!(
-        log,
-        name,
-        cudaStreamGetCaptureInfo(
-            on,
-            &raw mut status,
-            &raw mut id,
-            &raw mut graph,
-            &raw mut nodes,
-            &raw mut edges,
-            &raw mut count
-        )
-    );
+    let (state, number, into) = (&raw mut status, &raw mut id, &raw mut graph);
+    let (list, ports, all) = (&raw mut nodes, &raw mut edges, &raw mut count);
+    ask!(log, name, cudaStreamGetCaptureInfo(on, state, number, into, list, ports, all));
     log.fact("status", status_name(status));
     log.fact("number, graph, frontier", format_args!("{} {} {count}", id != 0, !graph.is_null()));
     let frontier = (0..count).map(|at| unsafe { *nodes.add(at) }).collect();
@@ -417,34 +386,14 @@ fn captures(cases: &mut Cases) {
         kernel(log, "first", case_empty, on);
         info(log, "one", on);
         let mut status = cudaStreamCaptureStatus(77);
-        let none = ptr::null_mut();
-        let (no_id, no_graph, no_nodes, no_edges) = (none, ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        ask!(
-            log,
-            "the rest null",
-            cudaStreamGetCaptureInfo(
-                on,
-                &raw mut status,
-                no_id,
-                no_graph,
-                no_nodes,
-                no_edges,
-                ptr::null_mut()
-            )
-        );
-        ask!(
-            log,
-            "all null",
-            cudaStreamGetCaptureInfo(
-                on,
-                ptr::null_mut(),
-                no_id,
-                no_graph,
-                no_nodes,
-                no_edges,
-                ptr::null_mut()
-            )
-        );
+        let mut ask_for = |name, status| {
+            let none = ptr::null_mut();
+            let (graph, nodes, edges, count) =
+                (ptr::null_mut(), ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+            ask!(log, name, cudaStreamGetCaptureInfo(on, status, none, graph, nodes, edges, count));
+        };
+        ask_for("the rest null", &raw mut status);
+        ask_for("all null", ptr::null_mut());
         end(log, "end", on);
         info(log, "after", on);
         Ok(())
@@ -484,13 +433,13 @@ fn captures(cases: &mut Cases) {
                 &raw mut free,
                 ptr::null(),
                 1,
-                cuda_sys::cudaStreamAddCaptureDependencies.0
+                cudaStreamAddCaptureDependencies.0
             )
         );
         info(log, "two", on);
         kernel(log, "second", case_empty, on);
         let mut old = first[0];
-        let set = cuda_sys::cudaStreamSetCaptureDependencies.0;
+        let set = cudaStreamSetCaptureDependencies.0;
         ask!(log, "set", cudaStreamUpdateCaptureDependencies(on, &raw mut old, ptr::null(), 1, set));
         info(log, "set", on);
         kernel(log, "third", case_empty, on);
@@ -508,7 +457,7 @@ fn captures(cases: &mut Cases) {
         let on = stream(log)?;
         let other = graph(log)?;
         let mut foreign = empty(log, other, &[])?;
-        let set = cuda_sys::cudaStreamSetCaptureDependencies.0;
+        let set = cudaStreamSetCaptureDependencies.0;
         let one = &raw mut foreign;
         ask!(log, "no capture", cudaStreamUpdateCaptureDependencies(on, one, ptr::null(), 1, set));
         need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeRelaxed));
@@ -564,8 +513,8 @@ fn captures(cases: &mut Cases) {
     cases.add("capture/external records and waits", |log| {
         let (on, _) = capturing(log)?;
         let (mark, never) = (event(log)?, event(log)?);
-        ask!(log, "record", cudaEventRecordWithFlags(mark, on, cuda_sys::cudaEventRecordExternal));
-        ask!(log, "wait", cudaStreamWaitEvent(on, never, cuda_sys::cudaEventWaitExternal));
+        ask!(log, "record", cudaEventRecordWithFlags(mark, on, cudaEventRecordExternal));
+        ask!(log, "wait", cudaStreamWaitEvent(on, never, cudaEventWaitExternal));
         ask!(log, "flags", cudaEventRecordWithFlags(mark, on, 2));
         info(log, "after", on);
         let graph = end(log, "end", on);
@@ -575,7 +524,7 @@ fn captures(cases: &mut Cases) {
         let (mut nodes, mut room) = ([ptr::null_mut(); 4], 4);
         ask!(log, cudaGraphGetNodes(graph, nodes.as_mut_ptr(), &raw mut room));
         for node in nodes.iter().take(room) {
-            let mut kind = cuda_sys::cudaGraphNodeTypeCount;
+            let mut kind = cudaGraphNodeTypeCount;
             ask!(log, cudaGraphNodeGetType(*node, &raw mut kind));
             log.fact("kind", kind.0);
         }
@@ -617,16 +566,16 @@ fn captures(cases: &mut Cases) {
             ask!(log, "call", cudaStreamAddCallback(on, Some(called_back), ptr::null_mut(), 0));
         }),
         ("a prefetch", |log, on, block| {
-            let to = cuda_sys::cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeDevice, id: 0 };
+            let to = cudaMemLocation { type_: cudaMemLocationTypeDevice, id: 0 };
             ask!(log, "call", cudaMemPrefetchAsync(block.ptr(), block.len, to, 0, on));
         }),
         ("attaching memory", |log, on, block| {
             ask!(log, "call", cudaStreamAttachMemAsync(on, block.ptr(), 0, 4));
         }),
         ("an attribute of it", |log, on, _| {
-            let mut value = cuda_sys::cudaLaunchAttributeValue { pad: [0; 64] };
+            let mut value = cudaLaunchAttributeValue { pad: [0; 64] };
             value.priority = -1;
-            let priority = cuda_sys::cudaLaunchAttributePriority;
+            let priority = cudaLaunchAttributePriority;
             ask!(log, "call", cudaStreamSetAttribute(on, priority, &raw const value));
         }),
         ("beginning another capture on it", |log, on, _| {
@@ -638,7 +587,7 @@ fn captures(cases: &mut Cases) {
             ask!(log, "call", cudaLaunchKernel(kernel, one, many, ptr::null_mut(), 0, on));
         }),
         ("a copy that is refused", |log, on, block| {
-            let way = cuda_sys::cudaMemcpyKind(9);
+            let way = cudaMemcpyKind(9);
             ask!(log, "call", cudaMemcpyAsync(block.ptr(), block.at(64), 16, way, on));
         }),
         ("a set of null", |log, on, _| {
@@ -650,14 +599,14 @@ fn captures(cases: &mut Cases) {
             ask!(log, "call", cudaLaunchCooperativeKernel(kernel, one, one, ptr::null_mut(), 0, on));
         }),
         ("resetting limits", |log, _, _| {
-            ask!(log, "call", cudaDeviceSetLimit(cuda_sys::cudaLimitStackSize, 2048));
+            ask!(log, "call", cudaDeviceSetLimit(cudaLimitStackSize, 2048));
         }),
         ("asking for attributes of memory", |log, _, block| {
-            let mut about = cuda_sys::cudaPointerAttributes::default();
+            let mut about = cudaPointerAttributes::default();
             ask!(log, "call", cudaPointerGetAttributes(&raw mut about, block.ptr()));
         }),
         ("attributes of a function", |log, _, _| {
-            let mut about = cuda_sys::cudaFuncAttributes::default();
+            let mut about = cudaFuncAttributes::default();
             ask!(log, "call", cudaFuncGetAttributes(&raw mut about, case_empty as *const c_void));
         }),
         ("an event's time", |log, _, _| {

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cuda_sys::cudaMemcpyDefault;
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;

@@ -4,7 +4,8 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::volume::{DEPTH, HEIGHT, N, PITCH, WAYS, WIDTH, array, copy, whole};
+use super::linear::WAYS;
+use super::volume::{DEPTH, HEIGHT, N, PITCH, WIDTH, array, copy, into_array, out_of_array, whole};
 use crate::case::{Cases, Change};
 use crate::log::{Log, Outcome, ask};
 use crate::memory::{Block, Kind, pattern};
@@ -85,13 +86,9 @@ fn volumes(cases: &mut Cases, blocking: bool) {
         cases.add(format!("{api}/array to device, corner {what}"), move |log| {
             let array = array(log, WIDTH, HEIGHT, DEPTH)?;
             let d = Block::new(log, Kind::Device, 2 * N)?;
-            let mut parameters = cudaMemcpy3DParms {
-                srcArray: array,
-                dstPtr: make_cudaPitchedPtr(d.ptr(), PITCH, WIDTH, HEIGHT),
-                extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
-                kind: cudaMemcpyDeviceToDevice,
-                ..Default::default()
-            };
+            let rows = make_cudaPitchedPtr(d.ptr(), PITCH, WIDTH, HEIGHT);
+            let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
+            let mut parameters = out_of_array(rows, array, extent, cudaMemcpyDeviceToDevice);
             change(&mut parameters);
             copy(log, blocking, &parameters);
             ask!(log, cudaDeviceSynchronize());
@@ -108,13 +105,8 @@ fn row(log: &mut Log, blocking: bool) -> Outcome {
     let (s, d) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Pinned, 1024)?);
     let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), 1024, 1024, 1);
     let extent = make_cudaExtent(1024, 1, 1);
-    let (to, from) = (cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
-    let there =
-        cudaMemcpy3DParms { srcPtr: rows(s), dstArray: array, extent, kind: to, ..Default::default() };
-    copy(log, blocking, &there);
-    let back =
-        cudaMemcpy3DParms { srcArray: array, dstPtr: rows(d), extent, kind: from, ..Default::default() };
-    copy(log, blocking, &back);
+    copy(log, blocking, &into_array(array, rows(s), extent, cudaMemcpyHostToDevice));
+    copy(log, blocking, &out_of_array(rows(d), array, extent, cudaMemcpyDeviceToHost));
     ask!(log, cudaDeviceSynchronize());
     d.compare(log, "all bytes", &source)
 }
@@ -146,6 +138,29 @@ pub(super) fn add(cases: &mut Cases) {
         directions(cases, blocking);
     }
     older(cases);
+    wrapping(cases);
+}
+
+/// Pitches near the largest number there is: rows that go backwards, and ends that wrap around.
+fn wrapping(cases: &mut Cases) {
+    for (way, which, to, from) in WAYS.into_iter().skip(1).take(3) {
+        cases.alone(format!("cudaMemcpy2D/{which}, pitches below zero"), move |log| {
+            let (d, s) = (Block::new(log, to, 4 * N)?, Block::new(log, from, 4 * N)?);
+            for (name, to_pitch, from_pitch, height) in [
+                ("one row, source", PITCH, usize::MAX, 1),
+                ("one row, destination", usize::MAX, PITCH, 1),
+                ("source", PITCH, usize::MAX - 31, 2),
+                ("destination", usize::MAX - 31, PITCH, 2),
+                ("both", usize::MAX - 31, usize::MAX - 31, 2),
+            ] {
+                // Each side begins so far within its block that the row before it is there, too.
+                let (d, s) = (d.at(N), s.at(N));
+                ask!(log, name, cudaMemcpy2D(d, to_pitch, s, from_pitch, 16, height, way));
+                ask!(log, cudaDeviceSynchronize());
+            }
+            Ok(())
+        });
+    }
 }
 
 /// The copies of arrays by bytes, which are deprecated, and device memory of one dimension.

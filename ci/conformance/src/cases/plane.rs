@@ -5,7 +5,7 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::linear::promised;
+use super::linear::{WAYS, promised};
 use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
@@ -29,6 +29,19 @@ struct Plane {
 }
 
 impl Plane {
+    /// All rows.
+    fn whole(to: Block, from: Block, way: cudaMemcpyKind) -> Self {
+        Self {
+            to: to.ptr(),
+            to_pitch: PITCH,
+            from: from.ptr(),
+            from_pitch: PITCH,
+            width: WIDTH,
+            height: HEIGHT,
+            way,
+        }
+    }
+
     fn copy(self, log: &mut Log, blocking: bool) {
         let Self { to, to_pitch, from, from_pitch, width, height, way } = self;
         if blocking {
@@ -38,14 +51,6 @@ impl Plane {
         }
     }
 }
-
-const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 5] = [
-    (cudaMemcpyHostToHost, "host to host", Kind::Pageable, Kind::Pageable),
-    (cudaMemcpyHostToDevice, "host to device", Kind::Device, Kind::Pageable),
-    (cudaMemcpyDeviceToHost, "device to host", Kind::Pageable, Kind::Device),
-    (cudaMemcpyDeviceToDevice, "device to device", Kind::Device, Kind::Device),
-    (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
-];
 
 fn pitched(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemcpy2D" } else { "cudaMemcpy2DAsync" };
@@ -60,15 +65,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             cases.add(format!("{api}/{which}, {what}"), move |log| {
                 let (source, old) = (pattern(N, 1), pattern(N, 2));
                 let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
-                let plane = Plane {
-                    to: d.ptr(),
-                    to_pitch: PITCH,
-                    from: s.ptr(),
-                    from_pitch: PITCH,
-                    width,
-                    height,
-                    way,
-                };
+                let plane = Plane { width, height, ..Plane::whole(d, s, way) };
                 plane.copy(log, blocking);
                 ask!(log, cudaDeviceSynchronize());
                 let mut want = old.clone();
@@ -97,15 +94,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             }
             cases.add(format!("{api}/{which}, {what}"), move |log| {
                 let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                let mut plane = Plane {
-                    to: d.ptr(),
-                    to_pitch: PITCH,
-                    from: s.ptr(),
-                    from_pitch: PITCH,
-                    width: WIDTH,
-                    height: HEIGHT,
-                    way,
-                };
+                let mut plane = Plane::whole(d, s, way);
                 change(&mut plane);
                 plane.copy(log, blocking);
                 ask!(log, cudaDeviceSynchronize());
@@ -118,15 +107,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
         cases.alone(format!("{api}/{which}, waits for the held legacy stream"), move |log| {
             let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
             let gate = Gate::hold(log, ptr::null_mut())?;
-            let plane = Plane {
-                to: d.ptr(),
-                to_pitch: PITCH,
-                from: s.ptr(),
-                from_pitch: PITCH,
-                width: WIDTH,
-                height: HEIGHT,
-                way,
-            };
+            let plane = Plane::whole(d, s, way);
             gate.waits(log, |log| plane.copy(log, blocking));
             ask!(log, cudaDeviceSynchronize());
             Ok(())
@@ -158,7 +139,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
 /// An array of bytes.
 pub(super) fn array(log: &mut Log, width: usize, height: usize) -> Result<cudaArray_t, Setup> {
     // SAFETY: takes numbers.
-    let format = unsafe { cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
+    let format = unsafe { cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
     let mut array = ptr::null_mut();
     need!(log, cudaMallocArray(&raw mut array, &raw const format, width, height, 0));
     Ok(array)

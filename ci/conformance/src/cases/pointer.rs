@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use cuda_sys::cudaPointerAttributes;
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, Outcome, ask, need};
@@ -15,20 +15,20 @@ const OPENER: &str = "opens memory twice";
 
 /// Opens the handed memory two times, and closes it two times.
 fn open_twice(log: &mut Log) -> Outcome {
-    let (text, mut handle) = (handed(), cuda_sys::cudaIpcMemHandle_t::default());
+    let (text, mut handle) = (handed(), cudaIpcMemHandle_t::default());
     for (place, at) in handle.reserved.iter_mut().zip(0..) {
         let byte = text.get(2 * at..2 * at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
         *place = std::ffi::c_char::from_ne_bytes([byte.unwrap_or(0)]);
     }
     let (mut one, mut two) = (ptr::null_mut(), ptr::null_mut());
-    let lazily = cuda_sys::cudaIpcMemLazyEnablePeerAccess;
+    let lazily = cudaIpcMemLazyEnablePeerAccess;
     ask!(log, cudaIpcOpenMemHandle(&raw mut one, handle, lazily));
     ask!(log, cudaIpcOpenMemHandle(&raw mut two, handle, lazily));
     log.fact("the same address", one == two);
     for when in ["open twice", "closed once", "closed twice"] {
         let mut got = vec![0_u8; SHARED];
-        let way = cuda_sys::cudaMemcpyDeviceToHost;
-        if ask!(log, when, cudaMemcpy(got.as_mut_ptr().cast(), two, SHARED, way)) == cuda_sys::cudaSuccess {
+        let way = cudaMemcpyDeviceToHost;
+        if ask!(log, when, cudaMemcpy(got.as_mut_ptr().cast(), two, SHARED, way)) == cudaSuccess {
             log.bytes("all bytes", &got, &pattern(SHARED, 1));
         }
         let mut attributes = cudaPointerAttributes::default();
@@ -90,7 +90,7 @@ pub(super) fn add(cases: &mut Cases) {
     ] {
         cases.add(format!("cudaIpcGetMemHandle/{what}"), move |log| {
             let block = Block::new(log, kind, 4 << 20)?;
-            let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+            let mut handle = cudaIpcMemHandle_t::default();
             let at = if middle { block.at(256) } else { block.ptr() };
             ask!(log, cudaIpcGetMemHandle(&raw mut handle, at));
             Ok(())
@@ -98,17 +98,17 @@ pub(super) fn add(cases: &mut Cases) {
     }
     cases.add("cudaIpcOpenMemHandle/in the process that made it", |log| {
         let block = Block::new(log, Kind::Device, 4 << 20)?;
-        let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+        let mut handle = cudaIpcMemHandle_t::default();
         need!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
         let mut opened = ptr::null_mut();
-        let lazily = cuda_sys::cudaIpcMemLazyEnablePeerAccess;
+        let lazily = cudaIpcMemLazyEnablePeerAccess;
         ask!(log, cudaIpcOpenMemHandle(&raw mut opened, handle, lazily));
         ask!(log, cudaIpcCloseMemHandle(block.ptr()));
         Ok(())
     });
     cases.alone("cudaIpcOpenMemHandle/twice by another process, closed once, then again", |log| {
         let block = Block::with(log, Kind::Device, &pattern(SHARED, 1))?;
-        let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+        let mut handle = cudaIpcMemHandle_t::default();
         need!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
         let bytes: Vec<String> =
             handle.reserved.iter().map(|byte| format!("{:02x}", byte.to_ne_bytes()[0])).collect();
@@ -119,9 +119,9 @@ pub(super) fn add(cases: &mut Cases) {
     cases.help(OPENER, open_twice);
     cases.add("cudaIpcOpenEventHandle/in the process that made it", |log| {
         let mut event = ptr::null_mut();
-        let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;
+        let flags = cudaEventInterprocess | cudaEventDisableTiming;
         need!(log, cudaEventCreateWithFlags(&raw mut event, flags));
-        let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
+        let mut handle = cudaIpcEventHandle_t::default();
         ask!(log, cudaIpcGetEventHandle(&raw mut handle, event));
         let mut opened = ptr::null_mut();
         ask!(log, cudaIpcOpenEventHandle(&raw mut opened, handle));
@@ -129,7 +129,7 @@ pub(super) fn add(cases: &mut Cases) {
     });
     cases.add("cudaIpcGetEventHandle/an event of this process only", |log| {
         let event = crate::memory::event(log)?;
-        let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
+        let mut handle = cudaIpcEventHandle_t::default();
         ask!(log, cudaIpcGetEventHandle(&raw mut handle, event));
         Ok(())
     });

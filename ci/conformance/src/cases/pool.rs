@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cuda_sys::{cudaMemAccessDesc, cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps};
+use cuda_sys::*;
 
 use crate::case::{Cases, Change};
 use crate::gate::Gate;
@@ -11,10 +11,10 @@ use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
 /// The properties of a pool of device 0.
-fn props() -> cudaMemPoolProps {
+pub(super) fn props() -> cudaMemPoolProps {
     let mut props = cudaMemPoolProps::default();
-    props.allocType = cuda_sys::cudaMemAllocationTypePinned;
-    props.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type_ = cudaMemLocationTypeDevice;
     props
 }
 
@@ -25,7 +25,8 @@ pub(super) fn pool(log: &mut Log) -> Result<cudaMemPool_t, Setup> {
     Ok(pool)
 }
 
-fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPoolAttr) {
+/// Notes an attribute of a pool.
+pub(super) fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPoolAttr) {
     let mut value = 0_u64;
     ask!(log, name, cudaMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
     log.fact("is", value);
@@ -34,8 +35,8 @@ fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPool
 fn making(cases: &mut Cases) {
     let changes: [(&str, Change<cudaMemPoolProps>); 5] = [
         ("a pool", |_| {}),
-        ("no kind of allocation", |p| p.allocType = cuda_sys::cudaMemAllocationTypeInvalid),
-        ("nowhere", |p| p.location.type_ = cuda_sys::cudaMemLocationTypeInvalid),
+        ("no kind of allocation", |p| p.allocType = cudaMemAllocationTypeInvalid),
+        ("nowhere", |p| p.location.type_ = cudaMemLocationTypeInvalid),
         ("on device 100", |p| p.location.id = 100),
         ("on device -1", |p| p.location.id = -1),
     ];
@@ -99,7 +100,7 @@ fn making(cases: &mut Cases) {
         ask!(log, cudaDeviceGetMemPool(&raw mut got, 0));
         log.fact("own", got == own);
         let block = Block::new(log, Kind::Pool, 4096)?;
-        number(log, "used", own, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        number(log, "used", own, cudaMemPoolAttrUsedMemCurrent);
         ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
         ask!(log, cudaDeviceSetMemPool(0, default));
         ask!(log, cudaMemPoolDestroy(own));
@@ -109,14 +110,14 @@ fn making(cases: &mut Cases) {
 
 fn attributes(cases: &mut Cases) {
     for (attribute, what) in [
-        (cuda_sys::cudaMemPoolReuseFollowEventDependencies, "reuse after events"),
-        (cuda_sys::cudaMemPoolReuseAllowOpportunistic, "reuse what happens to be done"),
-        (cuda_sys::cudaMemPoolReuseAllowInternalDependencies, "reuse with waits"),
-        (cuda_sys::cudaMemPoolAttrReleaseThreshold, "release threshold"),
-        (cuda_sys::cudaMemPoolAttrUsedMemCurrent, "used"),
-        (cuda_sys::cudaMemPoolAttrUsedMemHigh, "most used"),
-        (cuda_sys::cudaMemPoolAttrReservedMemCurrent, "reserved"),
-        (cuda_sys::cudaMemPoolAttrReservedMemHigh, "most reserved"),
+        (cudaMemPoolReuseFollowEventDependencies, "reuse after events"),
+        (cudaMemPoolReuseAllowOpportunistic, "reuse what happens to be done"),
+        (cudaMemPoolReuseAllowInternalDependencies, "reuse with waits"),
+        (cudaMemPoolAttrReleaseThreshold, "release threshold"),
+        (cudaMemPoolAttrUsedMemCurrent, "used"),
+        (cudaMemPoolAttrUsedMemHigh, "most used"),
+        (cudaMemPoolAttrReservedMemCurrent, "reserved"),
+        (cudaMemPoolAttrReservedMemHigh, "most reserved"),
     ] {
         cases.add(format!("cudaMemPoolGetAttribute/of a fresh pool, {what}"), move |log| {
             let pool = pool(log)?;
@@ -125,8 +126,8 @@ fn attributes(cases: &mut Cases) {
         });
     }
     for (what, pool_null, data_null, attribute) in [
-        ("pool null", true, false, cuda_sys::cudaMemPoolAttrReleaseThreshold),
-        ("answer null", false, true, cuda_sys::cudaMemPoolAttrReleaseThreshold),
+        ("pool null", true, false, cudaMemPoolAttrReleaseThreshold),
+        ("answer null", false, true, cudaMemPoolAttrReleaseThreshold),
         ("no such attribute", false, false, cudaMemPoolAttr(99)),
     ] {
         cases.add(format!("cudaMemPoolGetAttribute/{what}"), move |log| {
@@ -144,30 +145,19 @@ fn attributes(cases: &mut Cases) {
     cases.add("cudaMemPoolSetAttribute/release threshold", |log| {
         let pool = pool(log)?;
         let mut value = u64::MAX;
-        ask!(
-            log,
-            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrReleaseThreshold, (&raw mut value).cast())
-        );
-        number(log, "release threshold", pool, cuda_sys::cudaMemPoolAttrReleaseThreshold);
+        ask!(log, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, (&raw mut value).cast()));
+        number(log, "release threshold", pool, cudaMemPoolAttrReleaseThreshold);
         Ok(())
     });
     cases.add("cudaMemPoolSetAttribute/marks of most used back to nothing only", |log| {
         let pool = pool(log)?;
         let (mut zero, mut one) = (0_u64, 1_u64);
-        ask!(
-            log,
-            "zero",
-            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemHigh, (&raw mut zero).cast())
-        );
-        ask!(
-            log,
-            "one",
-            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemHigh, (&raw mut one).cast())
-        );
+        ask!(log, "zero", cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, (&raw mut zero).cast()));
+        ask!(log, "one", cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, (&raw mut one).cast()));
         ask!(
             log,
             "used now",
-            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent, (&raw mut zero).cast())
+            cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, (&raw mut zero).cast())
         );
         Ok(())
     });
@@ -178,16 +168,16 @@ fn attributes(cases: &mut Cases) {
         ask!(log, cudaMallocFromPoolAsync(&raw mut start, 4096, pool, on));
         let source = pattern(4096, 1);
         let back = Block::new(log, Kind::Pinned, 4096)?;
-        ask!(log, cudaMemcpyAsync(start, source.as_ptr().cast(), 4096, cuda_sys::cudaMemcpyDefault, on));
-        ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, cudaMemcpyAsync(start, source.as_ptr().cast(), 4096, cudaMemcpyDefault, on));
+        ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cudaMemcpyDefault, on));
         ask!(log, cudaStreamSynchronize(on));
         back.compare(log, "all bytes", &source)?;
-        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        number(log, "used", pool, cudaMemPoolAttrUsedMemCurrent);
         ask!(log, cudaFreeAsync(start, on));
         ask!(log, cudaStreamSynchronize(on));
-        number(log, "used then", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-        number(log, "reserved then", pool, cuda_sys::cudaMemPoolAttrReservedMemCurrent);
-        number(log, "most used", pool, cuda_sys::cudaMemPoolAttrUsedMemHigh);
+        number(log, "used then", pool, cudaMemPoolAttrUsedMemCurrent);
+        number(log, "reserved then", pool, cudaMemPoolAttrReservedMemCurrent);
+        number(log, "most used", pool, cudaMemPoolAttrUsedMemHigh);
         Ok(())
     });
     for (what, answer_null, pool_null, bytes) in [
@@ -209,7 +199,7 @@ fn attributes(cases: &mut Cases) {
         let mut pool = ptr::null_mut();
         need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
         let _block = Block::new(log, Kind::Device, 1 << 20)?;
-        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        number(log, "used", pool, cudaMemPoolAttrUsedMemCurrent);
         Ok(())
     });
     cases.add("cudaMemPoolTrimTo/null", |log| {
@@ -220,63 +210,48 @@ fn attributes(cases: &mut Cases) {
     cases.add("cudaMemPoolTrimTo/as far as live memory lets it", |log| {
         let pool = pool(log)?;
         let mut most = u64::MAX;
-        need!(
-            log,
-            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrReleaseThreshold, (&raw mut most).cast())
-        );
+        need!(log, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, (&raw mut most).cast()));
         let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
         need!(log, cudaMallocFromPoolAsync(&raw mut a, 64 << 20, pool, ptr::null_mut()));
         need!(log, cudaMallocFromPoolAsync(&raw mut b, 64 << 20, pool, ptr::null_mut()));
         need!(log, cudaFreeAsync(a, ptr::null_mut()));
         need!(log, cudaDeviceSynchronize());
-        number(log, "reserved", pool, cuda_sys::cudaMemPoolAttrReservedMemCurrent);
+        number(log, "reserved", pool, cudaMemPoolAttrReservedMemCurrent);
         ask!(log, cudaMemPoolTrimTo(pool, 0));
-        number(log, "reserved then", pool, cuda_sys::cudaMemPoolAttrReservedMemCurrent);
+        number(log, "reserved then", pool, cudaMemPoolAttrReservedMemCurrent);
         Ok(())
     });
 }
 
 fn access(cases: &mut Cases) {
-    let read_write = cuda_sys::cudaMemAccessFlagsProtReadWrite;
+    let (device, read_write) = (cudaMemLocationTypeDevice, cudaMemAccessFlagsProtReadWrite);
     for (what, pool_null, place, id, flags, count) in [
-        ("its own device", false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
-        ("pool null", true, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
-        ("device 100", false, cuda_sys::cudaMemLocationTypeDevice, 100, read_write, 1),
-        ("device -1", false, cuda_sys::cudaMemLocationTypeDevice, -1, read_write, 1),
-        (
-            "nothing allowed to its own device",
-            false,
-            cuda_sys::cudaMemLocationTypeDevice,
-            0,
-            cuda_sys::cudaMemAccessFlagsProtNone,
-            1,
-        ),
-        ("no such right", false, cuda_sys::cudaMemLocationTypeDevice, 0, cuda_sys::cudaMemAccessFlags(99), 1),
-        ("none", false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 0),
+        ("its own device", false, device, 0, read_write, 1),
+        ("pool null", true, device, 0, read_write, 1),
+        ("device 100", false, device, 100, read_write, 1),
+        ("device -1", false, device, -1, read_write, 1),
+        ("nothing allowed to its own device", false, device, 0, cudaMemAccessFlagsProtNone, 1),
+        ("no such right", false, device, 0, cudaMemAccessFlags(99), 1),
+        ("none", false, device, 0, read_write, 0),
     ] {
         cases.add(format!("cudaMemPoolSetAccess/{what}"), move |log| {
             let own = pool(log)?;
-            let mut list = [cudaMemAccessDesc::default()];
-            list[0].location.type_ = place;
-            list[0].location.id = id;
-            list[0].flags = flags;
+            let list = [cudaMemAccessDesc { location: cudaMemLocation { type_: place, id }, flags }];
             let of = if pool_null { ptr::null_mut() } else { own };
             ask!(log, cudaMemPoolSetAccess(of, list.as_ptr(), count));
             Ok(())
         });
     }
     for (what, pool_null, place, id) in [
-        ("its own device", false, cuda_sys::cudaMemLocationTypeDevice, 0),
-        ("pool null", true, cuda_sys::cudaMemLocationTypeDevice, 0),
-        ("nowhere", false, cuda_sys::cudaMemLocationTypeInvalid, 0),
-        ("device 100", false, cuda_sys::cudaMemLocationTypeDevice, 100),
+        ("its own device", false, device, 0),
+        ("pool null", true, device, 0),
+        ("nowhere", false, cudaMemLocationTypeInvalid, 0),
+        ("device 100", false, device, 100),
     ] {
         cases.add(format!("cudaMemPoolGetAccess/{what}"), move |log| {
             let own = pool(log)?;
-            let mut location = cuda_sys::cudaMemLocation::default();
-            location.type_ = place;
-            location.id = id;
-            let mut flags = cuda_sys::cudaMemAccessFlags(77);
+            let mut location = cudaMemLocation { type_: place, id };
+            let mut flags = cudaMemAccessFlags(77);
             let of = if pool_null { ptr::null_mut() } else { own };
             ask!(log, cudaMemPoolGetAccess(&raw mut flags, of, &raw mut location));
             log.fact("flags", flags.0);
@@ -286,11 +261,9 @@ fn access(cases: &mut Cases) {
     cases
         .add("cudaMemPoolSetAccess/the other device", move |log| {
             let own = pool(log)?;
-            let mut list = [cudaMemAccessDesc::default()];
-            list[0].location.type_ = cuda_sys::cudaMemLocationTypeDevice;
-            list[0].location.id = 1;
-            list[0].flags = read_write;
-            let mut flags = cuda_sys::cudaMemAccessFlags(77);
+            let location = cudaMemLocation { type_: device, id: 1 };
+            let mut list = [cudaMemAccessDesc { location, flags: read_write }];
+            let mut flags = cudaMemAccessFlags(77);
             ask!(log, cudaMemPoolGetAccess(&raw mut flags, own, &raw mut list[0].location));
             log.fact("flags", flags.0);
             ask!(log, cudaMemPoolSetAccess(own, list.as_ptr(), 1));
@@ -302,7 +275,7 @@ fn access(cases: &mut Cases) {
 }
 
 fn sharing(cases: &mut Cases) {
-    let descriptor = cuda_sys::cudaMemHandleTypePosixFileDescriptor;
+    let descriptor = cudaMemHandleTypePosixFileDescriptor;
     cases.add("cudaMemPoolExportToShareableHandle/a pool that is not for it", move |log| {
         let pool = pool(log)?;
         let mut handle: c_int = -1;
@@ -316,7 +289,7 @@ fn sharing(cases: &mut Cases) {
         need!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));
         ask!(log, cudaMemPoolExportToShareableHandle(ptr::null_mut(), pool, descriptor, 0));
         let mut handle: c_int = -1;
-        let none = cuda_sys::cudaMemHandleTypeNone;
+        let none = cudaMemHandleTypeNone;
         ask!(
             log,
             "no kind of handle",
@@ -341,7 +314,7 @@ fn sharing(cases: &mut Cases) {
     cases.add("cudaMemPoolImportPointer/null", |log| {
         let pool = pool(log)?;
         let mut start = ptr::null_mut();
-        let mut data = cuda_sys::cudaMemPoolPtrExportData::default();
+        let mut data = cudaMemPoolPtrExportData::default();
         ask!(log, "pool null", cudaMemPoolImportPointer(&raw mut start, ptr::null_mut(), &raw mut data));
         ask!(log, "data null", cudaMemPoolImportPointer(&raw mut start, pool, ptr::null_mut()));
         Ok(())
@@ -369,12 +342,12 @@ fn of_another_device(cases: &mut Cases) {
                 let mut pool = ptr::null_mut();
                 need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 1));
                 let mut list = [cudaMemAccessDesc::default()];
-                list[0].location.type_ = cuda_sys::cudaMemLocationTypeDevice;
-                list[0].flags = cuda_sys::cudaMemAccessFlagsProtReadWrite;
+                list[0].location.type_ = cudaMemLocationTypeDevice;
+                list[0].flags = cudaMemAccessFlagsProtReadWrite;
                 need!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), 1));
             }
             need!(log, cudaSetDevice(current));
-            let default = cuda_sys::cudaMemcpyDefault;
+            let default = cudaMemcpyDefault;
             ask!(log, "within", cudaMemcpyAsync(a, b, 16, default, on));
             ask!(log, "from device memory", cudaMemcpyAsync(a, device.ptr(), 16, default, on));
             ask!(log, "from pinned memory", cudaMemcpyAsync(a, pinned.ptr(), 16, default, on));
@@ -399,7 +372,7 @@ fn freed_in_the_queue(cases: &mut Cases) {
             need!(log, cudaStreamSynchronize(on));
             let gate = Gate::hold(log, on)?;
             need!(log, cudaFreeAsync(at, on));
-            let default = cuda_sys::cudaMemcpyDefault;
+            let default = cudaMemcpyDefault;
             ask!(log, "set", cudaMemsetAsync(at, 0, 16, on));
             ask!(log, "rows set", cudaMemset2DAsync(at, 64, 0, 16, 2, on));
             ask!(log, "to it", cudaMemcpyAsync(at, other.ptr(), 16, default, on));
@@ -431,4 +404,73 @@ pub(super) fn add(cases: &mut Cases) {
     access(cases);
     sharing(cases);
     of_another_device(cases);
+    managed(cases);
+}
+
+/// Pools of managed memory: what their memory is, and what is done with it.
+fn managed(cases: &mut Cases) {
+    cases.alone("cudaMallocFromPoolAsync/managed memory", |log| {
+        let (mut pool, mut at, mut other) = (ptr::null_mut(), ptr::null_mut::<c_void>(), ptr::null_mut());
+        let mut wanted = props();
+        wanted.allocType = cuda_sys::cudaMemAllocationTypeManaged;
+        ask!(log, cudaMemPoolCreate(&raw mut pool, &raw const wanted));
+        let on = stream(log)?;
+        ask!(log, cudaMallocFromPoolAsync(&raw mut at, 4096, pool, on));
+        ask!(log, cudaStreamSynchronize(on));
+        let mut found = cuda_sys::cudaPointerAttributes::default();
+        ask!(log, cudaPointerGetAttributes(&raw mut found, at));
+        let same = |it: *mut c_void| it == at;
+        log.fact(
+            "it is",
+            format_args!("{} {} {}", found.type_.0, same(found.devicePointer), same(found.hostPointer)),
+        );
+        ask!(log, cudaMemsetAsync(at, 3, 4096, on));
+        ask!(log, cudaStreamSynchronize(on));
+        if !at.is_null() {
+            // SAFETY: managed memory, which nothing else uses.
+            log.fact("byte", unsafe { *at.cast::<u8>() });
+        }
+        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        let place = cuda_sys::cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeDevice, id: 0 };
+        let advice = cuda_sys::cudaMemAdviseSetReadMostly;
+        ask!(log, cudaMemAdvise(at, 4096, advice, place));
+        ask!(log, cudaMemPrefetchAsync(at, 4096, place, 0, on));
+        ask!(log, cudaStreamAttachMemAsync(on, at, 0, cuda_sys::cudaMemAttachSingle));
+        let mut flags = 0;
+        ask!(log, cudaHostGetFlags(&raw mut flags, at));
+        ask!(log, cudaHostGetDevicePointer(&raw mut other, at, 0));
+        ask!(log, "copy", cudaMemcpyAsync(at, at.wrapping_byte_add(64), 64, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, "its end", cudaFreeAsync(at, on));
+        ask!(log, cudaStreamSynchronize(on));
+        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        ask!(log, cudaMallocFromPoolAsync(&raw mut at, 4096, pool, on));
+        ask!(log, cudaStreamSynchronize(on));
+        ask!(log, "its end", cudaFree(at));
+        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeGlobal));
+        ask!(log, "captured", cudaMallocFromPoolAsync(&raw mut at, 4096, pool, on));
+        let mut graph = ptr::null_mut();
+        ask!(log, cudaStreamEndCapture(on, &raw mut graph));
+        ask!(log, cudaMemPoolDestroy(pool));
+        Ok(())
+    });
+    cases.alone("cudaFreeAsync/in a capture, memory that was allocated before", |log| {
+        let (on, pool) = (stream(log)?, pool(log)?);
+        let (mut own, mut default) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaMallocFromPoolAsync(&raw mut own, 4096, pool, on));
+        need!(log, cudaMallocAsync(&raw mut default, 4096, on));
+        let device = Block::new(log, Kind::Device, 4096)?;
+        for (name, at) in
+            [("of a pool", own), ("of the default pool", default), ("of the device", device.ptr())]
+        {
+            let (mut graph, mut inside, mut node) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeGlobal));
+            ask!(log, name, cudaFreeAsync(at, on));
+            ask!(log, "inside", cudaMallocAsync(&raw mut inside, 4096, on));
+            ask!(log, cudaStreamEndCapture(on, &raw mut graph));
+            if !graph.is_null() {
+                ask!(log, "node", cudaGraphAddMemFreeNode(&raw mut node, graph, ptr::null(), 0, at));
+            }
+        }
+        Ok(())
+    });
 }

@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use cuda_sys::{cudaMemPool_t, cudaMemPoolAttr, cudaStream_t};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;
@@ -33,19 +33,19 @@ impl Order {
 }
 
 const RULES: [(&str, cudaMemPoolAttr); 3] = [
-    ("events", cuda_sys::cudaMemPoolReuseFollowEventDependencies),
-    ("chances", cuda_sys::cudaMemPoolReuseAllowOpportunistic),
-    ("waits", cuda_sys::cudaMemPoolReuseAllowInternalDependencies),
+    ("events", cudaMemPoolReuseFollowEventDependencies),
+    ("chances", cudaMemPoolReuseAllowOpportunistic),
+    ("waits", cudaMemPoolReuseAllowInternalDependencies),
 ];
 
 /// A pool with some rules enabled. With `tight`, a second allocation does not fit.
 fn pool(log: &mut Log, on: [bool; 3], tight: bool) -> Result<cudaMemPool_t, Setup> {
-    let mut wanted = cuda_sys::cudaMemPoolProps {
-        allocType: cuda_sys::cudaMemAllocationTypePinned,
+    let mut wanted = cudaMemPoolProps {
+        allocType: cudaMemAllocationTypePinned,
         maxSize: if tight { N } else { 0 },
         ..Default::default()
     };
-    wanted.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+    wanted.location.type_ = cudaMemLocationTypeDevice;
     let mut pool = ptr::null_mut();
     need!(log, cudaMemPoolCreate(&raw mut pool, &raw const wanted));
     for ((_, rule), on) in RULES.into_iter().zip(on) {
@@ -53,7 +53,7 @@ fn pool(log: &mut Log, on: [bool; 3], tight: bool) -> Result<cudaMemPool_t, Setu
         need!(log, cudaMemPoolSetAttribute(pool, rule, (&raw mut value).cast()));
     }
     // No memory goes back to the device meanwhile.
-    let (mut all, keep) = (u64::MAX, cuda_sys::cudaMemPoolAttrReleaseThreshold);
+    let (mut all, keep) = (u64::MAX, cudaMemPoolAttrReleaseThreshold);
     need!(log, cudaMemPoolSetAttribute(pool, keep, (&raw mut all).cast()));
     Ok(pool)
 }
@@ -67,12 +67,8 @@ fn case(cases: &mut Cases, order: Order, on: [bool; 3], tight: bool) {
     let added = cases.add(id, move |log| {
         let pool = pool(log, on, tight)?;
         let aside = Block::new(log, Kind::Device, 64)?;
-        let first = stream_with(log, cuda_sys::cudaStreamDefault)?;
-        let flags = if order == Order::Legacy {
-            cuda_sys::cudaStreamDefault
-        } else {
-            cuda_sys::cudaStreamNonBlocking
-        };
+        let first = stream_with(log, cudaStreamDefault)?;
+        let flags = if order == Order::Legacy { cudaStreamDefault } else { cudaStreamNonBlocking };
         let second: cudaStream_t = if order == Order::Stream { first } else { stream_with(log, flags)? };
         let (mut one, mut other, between) = (ptr::null_mut(), ptr::null_mut(), event(log)?);
         need!(log, cudaMallocFromPoolAsync(&raw mut one, N, pool, first));

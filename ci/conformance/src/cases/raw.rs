@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_sys::{cudaError_t, cudaStream_t, cudaStreamCaptureMode};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::log::{Log, ask, need};
@@ -19,21 +19,21 @@ unsafe extern "C" {
 
 fn configurations(cases: &mut Cases) {
     cases.alone("cudaDeviceSetSharedMemConfig/there and back, none such, null", |log| {
-        let mut config = cuda_sys::cudaSharedMemConfig(77);
+        let mut config = cudaSharedMemConfig(77);
         ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
         log.fact("at first", config.0);
-        ask!(log, cudaDeviceSetSharedMemConfig(cuda_sys::cudaSharedMemBankSizeEightByte));
+        ask!(log, cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeEightByte));
         ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
         log.fact("then", config.0);
-        ask!(log, "none such", cudaDeviceSetSharedMemConfig(cuda_sys::cudaSharedMemConfig(u32::MAX)));
+        ask!(log, "none such", cudaDeviceSetSharedMemConfig(cudaSharedMemConfig(u32::MAX)));
         ask!(log, "null", cudaDeviceGetSharedMemConfig(ptr::null_mut()));
         Ok(())
     });
     cases.alone("cudaFuncSetCacheConfig/one, none such, no kernel", |log| {
         let kernel = case_empty as *const c_void;
-        ask!(log, cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCachePreferShared));
-        ask!(log, "none such", cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCache(u32::MAX)));
-        ask!(log, "null", cudaFuncSetCacheConfig(ptr::null(), cuda_sys::cudaFuncCachePreferShared));
+        ask!(log, cudaFuncSetCacheConfig(kernel, cudaFuncCachePreferShared));
+        ask!(log, "none such", cudaFuncSetCacheConfig(kernel, cudaFuncCache(u32::MAX)));
+        ask!(log, "null", cudaFuncSetCacheConfig(ptr::null(), cudaFuncCachePreferShared));
         Ok(())
     });
 }
@@ -41,17 +41,17 @@ fn configurations(cases: &mut Cases) {
 fn others(cases: &mut Cases) {
     cases.add("cudaGetTextureObjectTextureDesc/of an array, and nulls", |log| {
         let array = super::plane::array(log, 64, 16)?;
-        let mut resource = cuda_sys::cudaResourceDesc::default();
-        resource.resType = cuda_sys::cudaResourceTypeArray;
+        let mut resource = cudaResourceDesc::default();
+        resource.resType = cudaResourceTypeArray;
         resource.res.array.array = array;
-        let mut wanted = cuda_sys::cudaTextureDesc::default();
-        wanted.addressMode = [cuda_sys::cudaAddressModeClamp; 3];
-        wanted.filterMode = cuda_sys::cudaFilterModePoint;
-        wanted.readMode = cuda_sys::cudaReadModeElementType;
+        let mut wanted = cudaTextureDesc::default();
+        wanted.addressMode = [cudaAddressModeClamp; 3];
+        wanted.filterMode = cudaFilterModePoint;
+        wanted.readMode = cudaReadModeElementType;
         let mut texture = 0;
         let none = ptr::null();
         ask!(log, cudaCreateTextureObject(&raw mut texture, &raw const resource, &raw const wanted, none));
-        let mut got = cuda_sys::cudaTextureDesc::default();
+        let mut got = cudaTextureDesc::default();
         got.normalizedCoords = 77;
         ask!(log, cudaGetTextureObjectTextureDesc(&raw mut got, texture));
         let modes = got.addressMode.map(|mode| mode.0);
@@ -69,8 +69,8 @@ fn others(cases: &mut Cases) {
     });
     cases.add("cudaSignalExternalSemaphoresAsync/list null, and for waits", |log| {
         let on = stream(log)?;
-        let signal = cuda_sys::cudaExternalSemaphoreSignalParams::default();
-        let wait = cuda_sys::cudaExternalSemaphoreWaitParams::default();
+        let signal = cudaExternalSemaphoreSignalParams::default();
+        let wait = cudaExternalSemaphoreWaitParams::default();
         ask!(log, cudaSignalExternalSemaphoresAsync(ptr::null(), &raw const signal, 1, on));
         ask!(log, cudaWaitExternalSemaphoresAsync(ptr::null(), &raw const wait, 1, on));
         Ok(())
@@ -80,21 +80,21 @@ fn others(cases: &mut Cases) {
 #[cfg(cudart_13_0)]
 fn managed(cases: &mut Cases) {
     let place = |device| {
-        let mut place = cuda_sys::cudaMemLocation::default();
-        (place.type_, place.id) = (cuda_sys::cudaMemLocationTypeDevice, device);
+        let mut place = cudaMemLocation::default();
+        (place.type_, place.id) = (cudaMemLocationTypeDevice, device);
         place
     };
     cases.add("cudaMemAdvise/device 100, mostly read", move |log| {
         let block = Block::new(log, Kind::Managed, N)?;
-        ask!(log, cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetReadMostly, place(100)));
+        ask!(log, cudaMemAdvise(block.ptr(), N, cudaMemAdviseSetReadMostly, place(100)));
         Ok(())
     });
     cases.add("cudaMemAdvise/a part of a page", move |log| {
         let block = Block::new(log, Kind::Managed, 4 * N)?;
-        ask!(log, cudaMemAdvise(block.at(100), 100, cuda_sys::cudaMemAdviseSetReadMostly, place(0)));
+        ask!(log, cudaMemAdvise(block.at(100), 100, cudaMemAdviseSetReadMostly, place(0)));
         for (what, at, bytes) in [("the part", 100, 100), ("its page", 0, 4096), ("all pages", 0, 4 * N)] {
             let mut value = -77_i32;
-            let (data, read) = ((&raw mut value).cast(), cuda_sys::cudaMemRangeAttributeReadMostly);
+            let (data, read) = ((&raw mut value).cast(), cudaMemRangeAttributeReadMostly);
             ask!(log, what, cudaMemRangeGetAttribute(data, 4, read, block.at(at), bytes));
             log.fact("mostly read", value);
         }
@@ -118,20 +118,19 @@ fn memory(cases: &mut Cases) {
     cases.alone("cudaMemRangeGetAttributes/each answer null", |log| {
         let block = Block::new(log, Kind::Managed, N)?;
         let (mut data, mut sizes) = ([ptr::null_mut::<c_void>(); 2], [4, 4]);
-        let mut which =
-            [cuda_sys::cudaMemRangeAttributeReadMostly, cuda_sys::cudaMemRangeAttributePreferredLocation];
+        let mut which = [cudaMemRangeAttributeReadMostly, cudaMemRangeAttributePreferredLocation];
         let (data, sizes, which) = (data.as_mut_ptr(), sizes.as_mut_ptr(), which.as_mut_ptr());
         ask!(log, cudaMemRangeGetAttributes(data, sizes, which, 2, block.ptr(), N));
         Ok(())
     });
     cases.add("cudaStreamAttachMemAsync/pageable memory", |log| {
         let (on, block) = (stream(log)?, Block::new(log, Kind::Pageable, N)?);
-        ask!(log, cudaStreamAttachMemAsync(on, block.ptr(), 0, cuda_sys::cudaMemAttachGlobal));
+        ask!(log, cudaStreamAttachMemAsync(on, block.ptr(), 0, cudaMemAttachGlobal));
         Ok(())
     });
     cases.add("cudaPointerGetAttributes/null", |log| {
         need!(log, cudaFree(ptr::null_mut()));
-        let mut attributes = cuda_sys::cudaPointerAttributes::default();
+        let mut attributes = cudaPointerAttributes::default();
         ask!(log, cudaPointerGetAttributes(&raw mut attributes, ptr::null()));
         log.fact("type", attributes.type_.0);
         Ok(())
@@ -140,23 +139,23 @@ fn memory(cases: &mut Cases) {
         let mut handles = Vec::new();
         for _ in 0..2 {
             let block = Block::new(log, Kind::Device, 4 << 20)?;
-            let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+            let mut handle = cudaIpcMemHandle_t::default();
             ask!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
             handles.push(handle.reserved);
         }
         log.fact("differ", handles[0] != handles[1]);
         let block = Block::new(log, Kind::Device, 4 << 20)?;
-        let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+        let mut handle = cudaIpcMemHandle_t::default();
         ask!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
         need!(log, cudaFree(block.ptr()));
         let again = Block::new(log, Kind::Device, 4 << 20)?;
-        let mut other = cuda_sys::cudaIpcMemHandle_t::default();
+        let mut other = cudaIpcMemHandle_t::default();
         ask!(log, cudaIpcGetMemHandle(&raw mut other, again.ptr()));
         log.fact("differ, the first being freed", handle.reserved != other.reserved);
         Ok(())
     });
     cases.alone("cudaDeviceReset/flags and a stream", |log| {
-        ask!(log, cudaSetDeviceFlags(cuda_sys::cudaDeviceScheduleYield));
+        ask!(log, cudaSetDeviceFlags(cudaDeviceScheduleYield));
         let mut flags = 77;
         ask!(log, cudaGetDeviceFlags(&raw mut flags));
         log.fact("flags", flags);
@@ -190,7 +189,7 @@ unsafe extern "C" fn look(on: cudaStream_t, status: cudaError_t, data: *mut c_vo
     // SAFETY: the case keeps it until the stream is done.
     let given = unsafe { &*data.cast::<Given>() };
     let bytes = given.block.load(&mut Log::default()).unwrap_or_default();
-    let right = on == given.on && status == cuda_sys::cudaSuccess && bytes == pattern(N, 1);
+    let right = on == given.on && status == cudaSuccess && bytes == pattern(N, 1);
     SEEN.fetch_add(if right { 1 } else { 100 }, Ordering::SeqCst);
 }
 
@@ -198,7 +197,7 @@ fn streams(cases: &mut Cases) {
     cases.alone("cudaStreamAddCallback/after a copy, with its stream and data", |log| {
         let (on, from) = (stream(log)?, Block::with(log, Kind::Device, &pattern(N, 1))?);
         let given = Given { on, block: Block::new(log, Kind::Pinned, N)? };
-        let (to, way) = (given.block.ptr(), cuda_sys::cudaMemcpyDeviceToHost);
+        let (to, way) = (given.block.ptr(), cudaMemcpyDeviceToHost);
         SEEN.store(0, Ordering::SeqCst);
         ask!(log, cudaMemcpyAsync(to, from.ptr(), N, way, on));
         let data = (&raw const given).cast_mut().cast();

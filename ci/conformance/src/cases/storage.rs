@@ -6,8 +6,8 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::pool::pool;
-use crate::case::Cases;
+use super::pool::{number, pool, props};
+use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
@@ -21,19 +21,12 @@ unsafe extern "C" {
     fn case_constant_symbol() -> *const c_void;
 }
 
-fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPoolAttr) {
-    let mut value = 0_u64;
-    ask!(log, name, cudaMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
-    log.fact("is", value);
-}
-
 fn pools(cases: &mut Cases) {
     cases.alone("cudaMemPoolTrimTo/after frees, with a threshold, and to less than is used", |log| {
         let (pool, on) = (pool(log)?, stream(log)?);
-        let (reserved, used) =
-            (cuda_sys::cudaMemPoolAttrReservedMemCurrent, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        let (reserved, used) = (cudaMemPoolAttrReservedMemCurrent, cudaMemPoolAttrUsedMemCurrent);
         let mut threshold = u64::MAX;
-        let keep = cuda_sys::cudaMemPoolAttrReleaseThreshold;
+        let keep = cudaMemPoolAttrReleaseThreshold;
         need!(log, cudaMemPoolSetAttribute(pool, keep, (&raw mut threshold).cast()));
         let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
         need!(log, cudaMallocFromPoolAsync(&raw mut a, 40 << 20, pool, on));
@@ -46,8 +39,8 @@ fn pools(cases: &mut Cases) {
         number(log, "kept", pool, reserved);
         ask!(log, "to none", cudaMemPoolTrimTo(pool, 0));
         number(log, "trimmed", pool, reserved);
-        number(log, "most used", pool, cuda_sys::cudaMemPoolAttrUsedMemHigh);
-        number(log, "most reserved", pool, cuda_sys::cudaMemPoolAttrReservedMemHigh);
+        number(log, "most used", pool, cudaMemPoolAttrUsedMemHigh);
+        number(log, "most reserved", pool, cudaMemPoolAttrReservedMemHigh);
         ask!(log, "to all", cudaMemPoolTrimTo(pool, usize::MAX));
         number(log, "trimmed", pool, reserved);
         ask!(log, cudaFreeAsync(b, on));
@@ -61,34 +54,32 @@ fn pools(cases: &mut Cases) {
         for bytes in [1, 512, 513, 100_000, 2 << 20, (2 << 20) + 1, 33 << 20, 70_000_000] {
             let mut at = ptr::null_mut();
             ask!(log, &bytes.to_string(), cudaMallocFromPoolAsync(&raw mut at, bytes, pool, on));
-            number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-            number(log, "reserved", pool, cuda_sys::cudaMemPoolAttrReservedMemCurrent);
+            number(log, "used", pool, cudaMemPoolAttrUsedMemCurrent);
+            number(log, "reserved", pool, cudaMemPoolAttrReservedMemCurrent);
             log.fact("aligned", at.addr() % 512 == 0);
         }
         Ok(())
     });
     cases.alone("cudaMemPoolExportToShareableHandle/a file, pointers, and back in one process", |log| {
         let (mut pool, on) = (ptr::null_mut(), stream(log)?);
-        let mut props = cudaMemPoolProps::default();
-        props.allocType = cuda_sys::cudaMemAllocationTypePinned;
-        props.handleTypes = cuda_sys::cudaMemHandleTypePosixFileDescriptor;
-        props.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+        let mut props = props();
+        props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
         ask!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));
-        let (mut file, file_type) = (-1_i32, cuda_sys::cudaMemHandleTypePosixFileDescriptor);
+        let (mut file, file_type) = (-1_i32, cudaMemHandleTypePosixFileDescriptor);
         let out = (&raw mut file).cast();
         ask!(log, "flags", cudaMemPoolExportToShareableHandle(out, pool, file_type, 1));
-        let fabric = cuda_sys::cudaMemHandleTypeFabric;
+        let fabric = cudaMemHandleTypeFabric;
         let mut room = [0_u8; 64];
         ask!(log, "fabric", cudaMemPoolExportToShareableHandle(room.as_mut_ptr().cast(), pool, fabric, 0));
         ask!(log, cudaMemPoolExportToShareableHandle(out, pool, file_type, 0));
         log.fact("a file", file >= 0);
-        let (mut at, mut data) = (ptr::null_mut(), cuda_sys::cudaMemPoolPtrExportData::default());
+        let (mut at, mut data) = (ptr::null_mut(), cudaMemPoolPtrExportData::default());
         need!(log, cudaMallocFromPoolAsync(&raw mut at, N, pool, on));
         need!(log, cudaMemsetAsync(at, 5, N, on));
         need!(log, cudaStreamSynchronize(on));
         ask!(log, cudaMemPoolExportPointer(&raw mut data, at));
         let other = Block::new(log, Kind::Device, 64)?;
-        let mut none = cuda_sys::cudaMemPoolPtrExportData::default();
+        let mut none = cudaMemPoolPtrExportData::default();
         ask!(log, "other memory", cudaMemPoolExportPointer(&raw mut none, other.ptr()));
         ask!(log, "null", cudaMemPoolExportPointer(&raw mut none, ptr::null_mut()));
         let (mut imported, mut there) = (ptr::null_mut(), ptr::null_mut());
@@ -101,7 +92,7 @@ fn pools(cases: &mut Cases) {
             log.bytes("bytes", &got, &[5; N]);
             let mut new = ptr::null_mut();
             ask!(log, "allocating from it", cudaMallocFromPoolAsync(&raw mut new, 64, imported, on));
-            number(log, "used", imported, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+            number(log, "used", imported, cudaMemPoolAttrUsedMemCurrent);
             ask!(log, cudaFreeAsync(there, on));
         }
         ask!(log, cudaFreeAsync(at, on));
@@ -110,10 +101,9 @@ fn pools(cases: &mut Cases) {
     });
     cases.alone("cudaMemPoolCreate/of the host, of no handle, with a size", |log| {
         let on = stream(log)?;
-        type Change = fn(&mut cudaMemPoolProps);
-        let changes: [(&str, Change); 7] = [
-            ("of the host", |p| p.location.type_ = cuda_sys::cudaMemLocationTypeHost),
-            ("of the host's first node", |p| p.location.type_ = cuda_sys::cudaMemLocationTypeHostNuma),
+        let changes: [(&str, Change<cudaMemPoolProps>); 7] = [
+            ("of the host", |p| p.location.type_ = cudaMemLocationTypeHost),
+            ("of the host's first node", |p| p.location.type_ = cudaMemLocationTypeHostNuma),
             ("kinds of handles", |p| p.handleTypes.0 = 3),
             ("no kind of handle", |p| p.handleTypes.0 = 0x40),
             ("at most 1 byte", |p| p.maxSize = 1),
@@ -122,9 +112,7 @@ fn pools(cases: &mut Cases) {
         ];
         for (what, change) in changes {
             let (mut pool, mut at) = (ptr::null_mut(), ptr::null_mut());
-            let mut props = cudaMemPoolProps::default();
-            props.allocType = cuda_sys::cudaMemAllocationTypePinned;
-            props.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+            let mut props = props();
             change(&mut props);
             ask!(log, what, cudaMemPoolCreate(&raw mut pool, &raw const props));
             if pool.is_null() {
@@ -150,9 +138,9 @@ fn pools(cases: &mut Cases) {
         log.fact("own", now == own);
         let mut at = ptr::null_mut();
         need!(log, cudaMallocAsync(&raw mut at, N, on));
-        number(log, "used", own, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-        let mut place = cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeDevice, id: 0 };
-        let kind = cuda_sys::cudaMemAllocationTypePinned;
+        number(log, "used", own, cudaMemPoolAttrUsedMemCurrent);
+        let mut place = cudaMemLocation { type_: cudaMemLocationTypeDevice, id: 0 };
+        let kind = cudaMemAllocationTypePinned;
         ask!(log, cudaMemGetMemPool(&raw mut now, &raw mut place, kind));
         log.fact("own", now == own);
         ask!(log, cudaMemGetDefaultMemPool(&raw mut now, &raw mut place, kind));
@@ -166,7 +154,7 @@ fn pools(cases: &mut Cases) {
         ask!(log, "destroyed with memory", cudaMemPoolDestroy(own));
         ask!(log, cudaFreeAsync(at, on));
         ask!(log, cudaStreamSynchronize(on));
-        place.type_ = cuda_sys::cudaMemLocationTypeHost;
+        place.type_ = cudaMemLocationTypeHost;
         ask!(log, "of the host", cudaMemGetDefaultMemPool(&raw mut now, &raw mut place, kind));
         Ok(())
     });
@@ -192,22 +180,19 @@ fn pools(cases: &mut Cases) {
     cases.add("cudaMemPoolSetAccess/of the host, twice the same, read", |log| {
         let pool = pool(log)?;
         let place = |type_, id| cudaMemLocation { type_, id };
-        let (host, device) = (cuda_sys::cudaMemLocationTypeHost, cuda_sys::cudaMemLocationTypeDevice);
+        let (host, device) = (cudaMemLocationTypeHost, cudaMemLocationTypeDevice);
         for (what, location, flags) in [
             ("read only", place(device, 0), 1),
             ("read and write", place(device, 0), 3),
             ("the host", place(host, 0), 3),
         ] {
-            let it = cudaMemAccessDesc { location, flags: cuda_sys::cudaMemAccessFlags(flags) };
+            let it = cudaMemAccessDesc { location, flags: cudaMemAccessFlags(flags) };
             ask!(log, what, cudaMemPoolSetAccess(pool, &raw const it, 1));
         }
-        let it = cudaMemAccessDesc {
-            location: place(device, 0),
-            flags: cuda_sys::cudaMemAccessFlagsProtReadWrite,
-        };
+        let it = cudaMemAccessDesc { location: place(device, 0), flags: cudaMemAccessFlagsProtReadWrite };
         let twice = [it, it];
         ask!(log, "twice", cudaMemPoolSetAccess(pool, twice.as_ptr(), 2));
-        let (mut flags, mut at) = (cuda_sys::cudaMemAccessFlags(77), place(host, 0));
+        let (mut flags, mut at) = (cudaMemAccessFlags(77), place(host, 0));
         ask!(log, "of the host", cudaMemPoolGetAccess(&raw mut flags, pool, &raw mut at));
         log.fact("flags", flags.0);
 
@@ -225,14 +210,14 @@ fn range(log: &mut Log, block: Block, bytes: usize) {
 }
 
 fn managed(cases: &mut Cases) {
-    let host = cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeHost, id: 0 };
-    let device = cudaMemLocation { type_: cuda_sys::cudaMemLocationTypeDevice, id: 0 };
+    let host = cudaMemLocation { type_: cudaMemLocationTypeHost, id: 0 };
+    let device = cudaMemLocation { type_: cudaMemLocationTypeDevice, id: 0 };
     cases.alone("cudaMemRangeGetAttribute/after advice about a part, and a prefetch", move |log| {
         let block = Block::new(log, Kind::Managed, 1 << 20)?.aligned(512 << 10);
         range(log, block, 512 << 10);
         let half = 256 << 10;
-        ask!(log, cudaMemAdvise(block.ptr(), half, cuda_sys::cudaMemAdviseSetReadMostly, device));
-        ask!(log, cudaMemAdvise(block.ptr(), half, cuda_sys::cudaMemAdviseSetPreferredLocation, host));
+        ask!(log, cudaMemAdvise(block.ptr(), half, cudaMemAdviseSetReadMostly, device));
+        ask!(log, cudaMemAdvise(block.ptr(), half, cudaMemAdviseSetPreferredLocation, host));
         log.fact("of", "the half");
         range(log, block, half);
         log.fact("of", "all");
@@ -241,8 +226,8 @@ fn managed(cases: &mut Cases) {
         ask!(log, cudaDeviceSynchronize());
         log.fact("of", "the half");
         range(log, block, half);
-        ask!(log, cudaMemAdvise(block.ptr(), half, cuda_sys::cudaMemAdviseUnsetReadMostly, device));
-        ask!(log, cudaMemAdvise(block.ptr(), half, cuda_sys::cudaMemAdviseUnsetPreferredLocation, host));
+        ask!(log, cudaMemAdvise(block.ptr(), half, cudaMemAdviseUnsetReadMostly, device));
+        ask!(log, cudaMemAdvise(block.ptr(), half, cudaMemAdviseUnsetPreferredLocation, host));
         log.fact("of", "the half");
         range(log, block, half);
         Ok(())
@@ -251,16 +236,16 @@ fn managed(cases: &mut Cases) {
         let block = Block::new(log, Kind::Managed, 1 << 16)?.aligned(1 << 15);
         for kind in 0..6 {
             for advice in [3, 5] {
-                let place = cudaMemLocation { type_: cuda_sys::cudaMemLocationType(kind), id: 0 };
-                let advice = cuda_sys::cudaMemoryAdvise(advice);
+                let place = cudaMemLocation { type_: cudaMemLocationType(kind), id: 0 };
+                let advice = cudaMemoryAdvise(advice);
                 let name = format!("{kind} {}", advice.0);
                 ask!(log, &name, cudaMemAdvise(block.ptr(), 1 << 15, advice, place));
             }
         }
-        let (mut who, by) = ([-77_i32; 4], cuda_sys::cudaMemRangeAttributeAccessedBy);
+        let (mut who, by) = ([-77_i32; 4], cudaMemRangeAttributeAccessedBy);
         ask!(log, cudaMemRangeGetAttribute(who.as_mut_ptr().cast(), 16, by, block.ptr(), 1 << 15));
         log.fact("accessed by", format_args!("{who:?}"));
-        let unset = cuda_sys::cudaMemAdviseUnsetAccessedBy;
+        let unset = cudaMemAdviseUnsetAccessedBy;
         ask!(log, "unset", cudaMemAdvise(block.ptr(), 1 << 15, unset, device));
         ask!(log, cudaMemRangeGetAttribute(who.as_mut_ptr().cast(), 16, by, block.ptr(), 1 << 15));
         log.fact("accessed by", format_args!("{who:?}"));
@@ -269,7 +254,7 @@ fn managed(cases: &mut Cases) {
     cases.alone("cudaMemPrefetchAsync/places of every kind, flags, other memory", move |log| {
         let (block, on) = (Block::new(log, Kind::Managed, 1 << 16)?, stream(log)?);
         for kind in 0..6 {
-            let place = cudaMemLocation { type_: cuda_sys::cudaMemLocationType(kind), id: 0 };
+            let place = cudaMemLocation { type_: cudaMemLocationType(kind), id: 0 };
             ask!(log, &kind.to_string(), cudaMemPrefetchAsync(block.ptr(), 1 << 16, place, 0, on));
         }
         ask!(log, "flags", cudaMemPrefetchAsync(block.ptr(), 1 << 16, device, 1, on));
@@ -283,7 +268,7 @@ fn managed(cases: &mut Cases) {
     });
     cases.alone("cudaStreamAttachMemAsync/to a stream, used by it and by the host", |log| {
         let (block, on) = (Block::new(log, Kind::Managed, N)?, stream(log)?);
-        let single = cuda_sys::cudaMemAttachSingle;
+        let single = cudaMemAttachSingle;
         ask!(log, cudaStreamAttachMemAsync(on, block.ptr(), 0, single));
         ask!(log, cudaStreamSynchronize(on));
         let (mut at, mut amount) = (block.ptr(), 5_i32);
@@ -298,7 +283,7 @@ fn managed(cases: &mut Cases) {
     });
     cases.alone("cudaStreamAttachMemAsync/the middle, no flags, the legacy stream", |log| {
         let (block, on) = (Block::new(log, Kind::Managed, N)?, stream(log)?);
-        let single = cuda_sys::cudaMemAttachSingle;
+        let single = cudaMemAttachSingle;
         ask!(log, "no flags", cudaStreamAttachMemAsync(on, block.ptr(), 0, 0));
         ask!(log, "the middle", cudaStreamAttachMemAsync(on, block.at(64), 0, single));
         ask!(log, "the legacy stream", cudaStreamAttachMemAsync(ptr::null_mut(), block.ptr(), 0, single));
@@ -415,8 +400,8 @@ fn symbols(cases: &mut Cases) {
         for (what, way) in [
             ("to the host", cudaMemcpyDeviceToHost),
             ("within the device", cudaMemcpyDeviceToDevice),
-            ("within the host", cuda_sys::cudaMemcpyHostToHost),
-            ("no direction", cuda_sys::cudaMemcpyKind(9)),
+            ("within the host", cudaMemcpyHostToHost),
+            ("no direction", cudaMemcpyKind(9)),
         ] {
             ask!(log, what, cudaMemcpyToSymbol(list, at, 64, 0, way));
         }
@@ -443,7 +428,7 @@ fn symbols(cases: &mut Cases) {
 
 /// A copy of a box of 16 by 4 by 2 bytes between pitched memory of 64 bytes a row.
 fn boxes(to: Block, from: Block) -> cudaMemcpy3DParms {
-    let pitched = |ptr| cuda_sys::cudaPitchedPtr { ptr, pitch: 64, xsize: 64, ysize: 8 };
+    let pitched = |ptr| cudaPitchedPtr { ptr, pitch: 64, xsize: 64, ysize: 8 };
     let mut it = cudaMemcpy3DParms::default();
     (it.srcPtr, it.dstPtr) = (pitched(from.ptr()), pitched(to.ptr()));
     it.extent = cudaExtent { width: 16, height: 4, depth: 2 };
@@ -452,11 +437,10 @@ fn boxes(to: Block, from: Block) -> cudaMemcpy3DParms {
 }
 
 fn copies(cases: &mut Cases) {
-    type Change = fn(&mut cudaMemcpy3DParms);
-    let changes: [(&str, Change); 11] = [
+    let changes: [(&str, Change<cudaMemcpy3DParms>); 11] = [
         ("a box in the middle", |it| {
-            it.srcPos = cuda_sys::cudaPos { x: 8, y: 2, z: 1 };
-            it.dstPos = cuda_sys::cudaPos { x: 3, y: 1, z: 0 };
+            it.srcPos = cudaPos { x: 8, y: 2, z: 1 };
+            it.dstPos = cudaPos { x: 3, y: 1, z: 0 };
         }),
         ("a width without end", |it| it.extent.width = usize::MAX),
         ("a height without end", |it| it.extent.height = usize::MAX),
@@ -499,7 +483,7 @@ fn copies(cases: &mut Cases) {
     }
     cases.alone("cudaMemset3D/extents without end, elements that there are not", |log| {
         let to = Block::new(log, Kind::Device, N)?;
-        let whole = cuda_sys::cudaPitchedPtr { ptr: to.ptr(), pitch: 64, xsize: 64, ysize: 8 };
+        let whole = cudaPitchedPtr { ptr: to.ptr(), pitch: 64, xsize: 64, ysize: 8 };
         for (what, [width, height, depth]) in [
             ("right", [16, 4, 2]),
             ("width", [usize::MAX, 1, 1]),
@@ -531,7 +515,7 @@ fn copies(cases: &mut Cases) {
         ask!(log, "over it, no rows", cudaMemcpy2D(a, 0x8000_0000, b, 64, 16, 0, way));
         ask!(log, "width without end", cudaMemcpy2D(a, 64, b, 64, usize::MAX, 1, way));
         ask!(log, "height without end", cudaMemcpy2D(a, 64, b, 64, 64, usize::MAX, way));
-        ask!(log, "no direction", cudaMemcpy2D(a, 64, b, 64, 16, 2, cuda_sys::cudaMemcpyKind(9)));
+        ask!(log, "no direction", cudaMemcpy2D(a, 64, b, 64, 16, 2, cudaMemcpyKind(9)));
         ask!(log, "from null", cudaMemcpy2D(a, 64, ptr::null(), 64, 16, 2, way));
         ask!(log, "right", cudaMemcpy2D(a, 64, b, 128, 16, 2, way));
         let got = to.load(log)?;
@@ -540,14 +524,14 @@ fn copies(cases: &mut Cases) {
     });
     cases.alone("cudaIpcGetMemHandle/kinds of memory, opened in one process, closed", |log| {
         let block = Block::new(log, Kind::Device, 2 << 20)?;
-        let (mut handle, mut there) = (cuda_sys::cudaIpcMemHandle_t::default(), ptr::null_mut());
+        let (mut handle, mut there) = (cudaIpcMemHandle_t::default(), ptr::null_mut());
         ask!(log, "null", cudaIpcGetMemHandle(&raw mut handle, ptr::null_mut()));
         ask!(log, "device", cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
-        let flag = cuda_sys::cudaIpcMemLazyEnablePeerAccess;
+        let flag = cudaIpcMemLazyEnablePeerAccess;
         ask!(log, "here", cudaIpcOpenMemHandle(&raw mut there, handle, flag));
         ask!(log, "no flags", cudaIpcOpenMemHandle(&raw mut there, handle, 0));
         ask!(log, "close memory of its own", cudaIpcCloseMemHandle(block.ptr()));
-        let nothing = cuda_sys::cudaIpcMemHandle_t::default();
+        let nothing = cudaIpcMemHandle_t::default();
         ask!(log, "of nothing", cudaIpcOpenMemHandle(&raw mut there, nothing, flag));
         Ok(())
     });
@@ -567,10 +551,10 @@ fn copies(cases: &mut Cases) {
         Ok(())
     });
     cases.alone("cudaImportExternalMemory/files that are none", |log| {
-        let mut it = cuda_sys::cudaExternalMemoryHandleDesc::default();
+        let mut it = cudaExternalMemoryHandleDesc::default();
         let mut memory = ptr::null_mut();
         ask!(log, "no kind", cudaImportExternalMemory(&raw mut memory, &raw const it));
-        it.type_ = cuda_sys::cudaExternalMemoryHandleTypeOpaqueFd;
+        it.type_ = cudaExternalMemoryHandleTypeOpaqueFd;
         it.handle.fd = -1;
         it.size = 4096;
         ask!(log, "no file", cudaImportExternalMemory(&raw mut memory, &raw const it));

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_sys::{cudaError_t, cudaStream_t};
+use cuda_sys::*;
 
 use crate::case::Cases;
 use crate::gate::Gate;
@@ -29,7 +29,7 @@ fn making(cases: &mut Cases) {
         cases.add(format!("cudaStreamCreateWithFlags/{what}"), move |log| {
             let mut on = ptr::null_mut();
             let code = ask!(log, cudaStreamCreateWithFlags(&raw mut on, flags));
-            if code == cuda_sys::cudaSuccess {
+            if code == cudaSuccess {
                 describe(log, on)?;
                 ask!(log, cudaStreamDestroy(on));
             }
@@ -56,8 +56,8 @@ fn making(cases: &mut Cases) {
     });
     for (what, handle) in [
         ("null", ptr::null_mut()),
-        ("the legacy stream", cuda_sys::cudaStreamLegacy),
-        ("the stream of the thread", cuda_sys::cudaStreamPerThread),
+        ("the legacy stream", cudaStreamLegacy),
+        ("the stream of the thread", cudaStreamPerThread),
     ] {
         cases.add(format!("cudaStreamGetFlags/{what}"), move |log| {
             need!(log, cudaFree(ptr::null_mut()));
@@ -95,9 +95,7 @@ fn making(cases: &mut Cases) {
     cases.alone("cudaStreamDestroy/with work pending", |log| {
         let on = stream(log)?;
         let gate = Gate::hold(log, on)?;
-        gate.waits(log, |log| {
-            ask!(log, cudaStreamDestroy(on));
-        });
+        gate.waits(log, |log| ask!(log, cudaStreamDestroy(on)));
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
@@ -117,11 +115,7 @@ fn waiting(cases: &mut Cases) {
         ("itself", Some(1), None),
         ("the legacy stream, which is asked for a blocking one", Some(0), Some(ptr::null_mut())),
         ("the legacy stream, which is not asked for a non-blocking one", Some(1), Some(ptr::null_mut())),
-        (
-            "the stream of the thread, where a blocking one is held",
-            Some(0),
-            Some(cuda_sys::cudaStreamPerThread),
-        ),
+        ("the stream of the thread, where a blocking one is held", Some(0), Some(cudaStreamPerThread)),
         ("a blocking stream, where the legacy one is held", None, None),
     ] {
         cases.alone(format!("cudaStreamSynchronize/{what}"), move |log| {
@@ -138,18 +132,14 @@ fn waiting(cases: &mut Cases) {
             let gate = Gate::hold(log, held)?;
             // The queried stream must have work.
             ask!(log, cudaEventRecord(mark, asked));
-            gate.waits(log, |log| {
-                ask!(log, cudaStreamSynchronize(asked));
-            });
+            gate.waits(log, |log| ask!(log, cudaStreamSynchronize(asked)));
             Ok(())
         });
     }
     cases.alone("cudaDeviceSynchronize/waits for a non-blocking stream", |log| {
         let on = stream(log)?;
         let gate = Gate::hold(log, on)?;
-        gate.waits(log, |log| {
-            ask!(log, cudaDeviceSynchronize());
-        });
+        gate.waits(log, |log| ask!(log, cudaDeviceSynchronize()));
         Ok(())
     });
     cases.alone("cudaStreamWaitEvent/orders two streams", |log| {
@@ -201,14 +191,14 @@ unsafe extern "C" fn count(_: *mut c_void) {
 }
 
 unsafe extern "C" fn count_callback(_: cudaStream_t, status: cudaError_t, data: *mut c_void) {
-    if status == cuda_sys::cudaSuccess && data.addr() == 16 {
+    if status == cudaSuccess && data.addr() == 16 {
         CALLS.fetch_add(10, Ordering::SeqCst);
     }
 }
 
 unsafe extern "C" fn ask_in_callback(data: *mut c_void) {
     // SAFETY: the case waits for this before its integer goes.
-    let code = unsafe { cuda_sys::cudaStreamQuery(ptr::null_mut()) };
+    let code = unsafe { cudaStreamQuery(ptr::null_mut()) };
     unsafe { *data.cast::<u32>() = code.0 };
 }
 
@@ -238,7 +228,7 @@ fn host_functions(cases: &mut Cases) {
         let mut code = 7_u32;
         ask!(log, cudaLaunchHostFunc(on, Some(ask_in_callback), (&raw mut code).cast()));
         ask!(log, cudaStreamSynchronize(on));
-        log.fact("inside", crate::log::error_name(cuda_sys::cudaError(code)));
+        log.fact("inside", crate::log::error_name(cudaError(code)));
         Ok(())
     });
 }
@@ -246,14 +236,14 @@ fn host_functions(cases: &mut Cases) {
 fn attributes(cases: &mut Cases) {
     cases.add("cudaStreamSetAttribute/how the host waits", |log| {
         let on = stream(log)?;
-        let id = cuda_sys::cudaLaunchAttributeSynchronizationPolicy;
-        let mut value = cuda_sys::cudaLaunchAttributeValue::default();
+        let id = cudaLaunchAttributeSynchronizationPolicy;
+        let mut value = cudaLaunchAttributeValue::default();
         ask!(log, cudaStreamGetAttribute(on, id, &raw mut value));
         // SAFETY: the attribute is of this member.
         log.fact("at first", unsafe { value.syncPolicy }.0);
-        value.syncPolicy = cuda_sys::cudaSyncPolicyYield;
+        value.syncPolicy = cudaSyncPolicyYield;
         ask!(log, cudaStreamSetAttribute(on, id, &raw const value));
-        let mut got = cuda_sys::cudaLaunchAttributeValue::default();
+        let mut got = cudaLaunchAttributeValue::default();
         ask!(log, cudaStreamGetAttribute(on, id, &raw mut got));
         // SAFETY: the attribute is of this member.
         log.fact("then", unsafe { got.syncPolicy }.0);
@@ -266,8 +256,8 @@ fn attributes(cases: &mut Cases) {
     });
     cases.add("cudaStreamSetAttribute/no such attribute", |log| {
         let on = stream(log)?;
-        let value = cuda_sys::cudaLaunchAttributeValue::default();
-        ask!(log, cudaStreamSetAttribute(on, cuda_sys::cudaLaunchAttributeID(99), &raw const value));
+        let value = cudaLaunchAttributeValue::default();
+        ask!(log, cudaStreamSetAttribute(on, cudaLaunchAttributeID(99), &raw const value));
         Ok(())
     });
 }

@@ -176,7 +176,7 @@ pub(super) fn add(cases: &mut Cases) {
     });
     for (which, handle) in [
         ("the legacy stream", Some(ptr::null_mut())),
-        ("the stream of the thread", Some(cuda_sys::cudaStreamPerThread)),
+        ("the stream of the thread", Some(cudaStreamPerThread)),
         ("a stream", None),
     ] {
         cases.add(format!("cudaMemcpyToSymbolAsync/a part at an offset, on {which}"), move |log| {
@@ -198,7 +198,7 @@ pub(super) fn add(cases: &mut Cases) {
             let (source, on) = (pattern(64, 3), stream(log)?);
             let (s, back) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Pinned, 64)?);
             let (list, up, down) = (symbol.handle(), cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
-            need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
+            need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeRelaxed));
             ask!(log, cudaMemcpyToSymbolAsync(list, s.ptr(), 64, 0, up, on));
             ask!(log, cudaMemcpyFromSymbolAsync(back.ptr(), list, 64, 0, down, on));
             let graph = super::capture::end(log, "end", on);
@@ -223,7 +223,7 @@ pub(super) fn add(cases: &mut Cases) {
         let out = Block::new(log, Kind::Managed, 16)?;
         let mut to = out.ptr();
         let mut arguments = [(&raw mut to).cast::<c_void>()];
-        let one = cuda_sys::dim3 { x: 1, y: 1, z: 1 };
+        let one = dim3 { x: 1, y: 1, z: 1 };
         let kernel = case_read_symbols as *const c_void;
         ask!(log, cudaLaunchKernel(kernel, one, one, arguments.as_mut_ptr(), 0, ptr::null_mut()));
         ask!(log, cudaDeviceSynchronize());

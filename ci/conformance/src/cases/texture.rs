@@ -29,14 +29,14 @@ pub(super) fn array(
 }
 
 pub(super) fn of_array(array: cudaArray_t) -> cudaResourceDesc {
-    let mut resource = cudaResourceDesc { resType: cuda_sys::cudaResourceTypeArray, ..Default::default() };
+    let mut resource = cudaResourceDesc { resType: cudaResourceTypeArray, ..Default::default() };
     resource.res.array.array = array;
     resource
 }
 
 pub(super) fn of_row(start: *mut c_void, bytes: usize) -> cudaResourceDesc {
-    let mut resource = cudaResourceDesc { resType: cuda_sys::cudaResourceTypeLinear, ..Default::default() };
-    resource.res.linear = cuda_sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
+    let mut resource = cudaResourceDesc { resType: cudaResourceTypeLinear, ..Default::default() };
+    resource.res.linear = cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
         devPtr: start,
         desc: format(32, cudaChannelFormatKindFloat),
         sizeInBytes: bytes,
@@ -45,8 +45,8 @@ pub(super) fn of_row(start: *mut c_void, bytes: usize) -> cudaResourceDesc {
 }
 
 fn of_rows(start: *mut c_void, width: usize, height: usize, pitch: usize) -> cudaResourceDesc {
-    let mut resource = cudaResourceDesc { resType: cuda_sys::cudaResourceTypePitch2D, ..Default::default() };
-    resource.res.pitch2D = cuda_sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
+    let mut resource = cudaResourceDesc { resType: cudaResourceTypePitch2D, ..Default::default() };
+    resource.res.pitch2D = cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
         devPtr: start,
         desc: format(32, cudaChannelFormatKindFloat),
         width,
@@ -68,14 +68,14 @@ fn make(log: &mut Log, name: &str, resource: cudaResourceDesc, texture: cudaText
 
 /// The nearest element, unconverted, and the edge outside.
 pub(super) fn plain() -> cudaTextureDesc {
-    cudaTextureDesc { addressMode: [cuda_sys::cudaAddressModeClamp; 3], ..Default::default() }
+    cudaTextureDesc { addressMode: [cudaAddressModeClamp; 3], ..Default::default() }
 }
 
 fn arrays(cases: &mut Cases) {
     cases.add("cudaCreateTextureObject/of arrays of every kind of number, filtered", |log| {
-        let linear = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() };
-        let fractions = cudaTextureDesc { readMode: cuda_sys::cudaReadModeNormalizedFloat, ..plain() };
-        let both = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..fractions };
+        let linear = cudaTextureDesc { filterMode: cudaFilterModeLinear, ..plain() };
+        let fractions = cudaTextureDesc { readMode: cudaReadModeNormalizedFloat, ..plain() };
+        let both = cudaTextureDesc { filterMode: cudaFilterModeLinear, ..fractions };
         for (name, bits, kind) in [
             ("u8", 8, cudaChannelFormatKindUnsigned),
             ("s16", 16, cudaChannelFormatKindSigned),
@@ -94,10 +94,10 @@ fn arrays(cases: &mut Cases) {
     cases.add("cudaCreateTextureObject/modes that count on normalized coordinates", |log| {
         let image = of_array(array(log, FLOAT, [64, 16], 0)?);
         for (name, mode) in [
-            ("wrap", cuda_sys::cudaAddressModeWrap),
-            ("mirror", cuda_sys::cudaAddressModeMirror),
-            ("border", cuda_sys::cudaAddressModeBorder),
-            ("none such", cuda_sys::cudaTextureAddressMode(9)),
+            ("wrap", cudaAddressModeWrap),
+            ("mirror", cudaAddressModeMirror),
+            ("border", cudaAddressModeBorder),
+            ("none such", cudaTextureAddressMode(9)),
         ] {
             let texture = cudaTextureDesc { addressMode: [mode; 3], ..plain() };
             make(log, name, image, texture);
@@ -122,16 +122,15 @@ fn arrays(cases: &mut Cases) {
             log,
             "filter none such",
             image,
-            cudaTextureDesc { filterMode: cuda_sys::cudaTextureFilterMode(7), ..plain() },
+            cudaTextureDesc { filterMode: cudaTextureFilterMode(7), ..plain() },
         );
         Ok(())
     });
     cases.add("cudaCreateTextureObject/of a mipmapped array", |log| {
         let (mut levels, format) = (ptr::null_mut(), format(32, cudaChannelFormatKindFloat));
-        let extent = cuda_sys::make_cudaExtent(64, 16, 0);
+        let extent = make_cudaExtent(64, 16, 0);
         need!(log, cudaMallocMipmappedArray(&raw mut levels, &raw const format, extent, 3, 0));
-        let mut image =
-            cudaResourceDesc { resType: cuda_sys::cudaResourceTypeMipmappedArray, ..Default::default() };
+        let mut image = cudaResourceDesc { resType: cudaResourceTypeMipmappedArray, ..Default::default() };
         image.res.mipmap.mipmap = levels;
         make(log, "by elements", image, plain());
         let normalized = cudaTextureDesc { normalizedCoords: 1, ..plain() };
@@ -154,14 +153,14 @@ fn arrays(cases: &mut Cases) {
         );
         ask!(log, "texture", cudaCreateTextureObject(&raw mut made, &raw const image, ptr::null(), none));
         make(log, "no array", of_array(ptr::null_mut()), texture);
-        let unknown = cudaResourceDesc { resType: cuda_sys::cudaResourceType(9), ..image };
+        let unknown = cudaResourceDesc { resType: cudaResourceType(9), ..image };
         make(log, "no such type", unknown, texture);
         Ok(())
     });
     cases.add("cudaCreateTextureObject/while a stream captures", |log| {
         let image = of_array(array(log, FLOAT, [64, 16], 0)?);
         let on = stream(log)?;
-        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeGlobal));
+        need!(log, cudaStreamBeginCapture(on, cudaStreamCaptureModeGlobal));
         make(log, "texture", image, plain());
         let mut graph = ptr::null_mut();
         ask!(log, cudaStreamEndCapture(on, &raw mut graph));
@@ -185,9 +184,9 @@ fn linear(cases: &mut Cases) {
     });
     cases.add("cudaCreateTextureObject/of linear memory, read as images are", |log| {
         let image = of_row(Block::new(log, Kind::Device, 4096)?.ptr(), 4096);
-        make(log, "linear", image, cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() });
+        make(log, "linear", image, cudaTextureDesc { filterMode: cudaFilterModeLinear, ..plain() });
         make(log, "normalized", image, cudaTextureDesc { normalizedCoords: 1, ..plain() });
-        let border = cudaTextureDesc { addressMode: [cuda_sys::cudaAddressModeBorder; 3], ..plain() };
+        let border = cudaTextureDesc { addressMode: [cudaAddressModeBorder; 3], ..plain() };
         make(log, "border", image, border);
         Ok(())
     });
@@ -212,9 +211,9 @@ fn linear(cases: &mut Cases) {
         make(log, "no width", of_rows(at(0), 0, 16, 512), plain());
         make(log, "no height", of_rows(at(0), 16, 0, 512), plain());
         make(log, "65001 rows", of_rows(at(0), 8, 65_001, 32), plain());
-        let linear = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() };
+        let linear = cudaTextureDesc { filterMode: cudaFilterModeLinear, ..plain() };
         make(log, "linear", of_rows(at(0), 16, 16, 512), linear);
-        let wrap = cudaTextureDesc { addressMode: [cuda_sys::cudaAddressModeWrap; 3], ..plain() };
+        let wrap = cudaTextureDesc { addressMode: [cudaAddressModeWrap; 3], ..plain() };
         make(
             log,
             "wrap, normalized",
@@ -233,12 +232,12 @@ fn handles(cases: &mut Cases) {
     });
     cases.add("cudaGetTextureObjectResourceViewDesc/of layers, and without a view", |log| {
         let (mut layers, format) = (ptr::null_mut(), format(32, cudaChannelFormatKindFloat));
-        let extent = cuda_sys::make_cudaExtent(64, 16, 5);
-        let flags = cuda_sys::cudaArrayLayered;
+        let extent = make_cudaExtent(64, 16, 5);
+        let flags = cudaArrayLayered;
         need!(log, cudaMalloc3DArray(&raw mut layers, &raw const format, extent, flags));
         let (image, texture, mut made) = (of_array(layers), plain(), 0);
-        let mut view = cuda_sys::cudaResourceViewDesc {
-            format: cuda_sys::cudaResViewFormatFloat1,
+        let mut view = cudaResourceViewDesc {
+            format: cudaResViewFormatFloat1,
             width: 64,
             height: 16,
             firstLayer: 1,
@@ -249,7 +248,7 @@ fn handles(cases: &mut Cases) {
             (view.lastLayer, view.depth, made) = (last, depth, 0);
             let (from, like) = (&raw const image, &raw const texture);
             ask!(log, name, cudaCreateTextureObject(&raw mut made, from, like, &raw const view));
-            let mut found = cuda_sys::cudaResourceViewDesc::default();
+            let mut found = cudaResourceViewDesc::default();
             if made != 0 {
                 ask!(log, cudaGetTextureObjectResourceViewDesc(&raw mut found, made));
                 log.fact("layers", format_args!("{} to {}", found.firstLayer, found.lastLayer));
@@ -258,7 +257,7 @@ fn handles(cases: &mut Cases) {
         }
         let (from, like, none) = (&raw const image, &raw const texture, ptr::null());
         need!(log, cudaCreateTextureObject(&raw mut made, from, like, none));
-        let mut found = cuda_sys::cudaResourceViewDesc::default();
+        let mut found = cudaResourceViewDesc::default();
         ask!(log, "without", cudaGetTextureObjectResourceViewDesc(&raw mut found, made));
         ask!(log, "null", cudaGetTextureObjectResourceViewDesc(ptr::null_mut(), made));
         ask!(log, "no texture", cudaGetTextureObjectResourceViewDesc(&raw mut found, 0));
@@ -281,7 +280,7 @@ fn handles(cases: &mut Cases) {
 
 fn surfaces(cases: &mut Cases) {
     cases.add("cudaCreateSurfaceObject/of what is for surfaces, and what is not", |log| {
-        let flag = cuda_sys::cudaArraySurfaceLoadStore;
+        let flag = cudaArraySurfaceLoadStore;
         let (with, without) = (array(log, FLOAT, [64, 16], flag)?, array(log, FLOAT, [64, 16], 0)?);
         let row = of_row(Block::new(log, Kind::Device, 4096)?.ptr(), 4096);
         let mut surfaces = [0; 3];
@@ -310,4 +309,61 @@ pub(super) fn add(cases: &mut Cases) {
     linear(cases);
     handles(cases);
     surfaces(cases);
+    without_memory(cases);
+}
+
+/// What is told of textures and surfaces whose memory went, and what becomes of them.
+fn without_memory(cases: &mut Cases) {
+    cases.alone("cudaDestroyTextureObject/of each image, whose memory is gone", |log| {
+        let (row, rows) = (Block::new(log, Kind::Device, 4096)?, Block::new(log, Kind::Device, 4096)?);
+        let (of, mut levels, format) = (array(log, FLOAT, [8, 8], 0)?, ptr::null_mut(), format(32, FLOAT.1));
+        need!(
+            log,
+            cudaMallocMipmappedArray(&raw mut levels, &raw const format, make_cudaExtent(8, 8, 0), 2, 0)
+        );
+        let images = [
+            ("row", of_row(row.ptr(), 1024)),
+            ("rows", of_rows(rows.ptr(), 16, 4, 512)),
+            ("array", of_array(of)),
+            ("levels", super::image::of_levels(levels)),
+        ];
+        let (mut textures, like, mut surface) = ([0; 4], plain(), 0);
+        for (texture, (_, image)) in textures.iter_mut().zip(&images) {
+            need!(log, cudaCreateTextureObject(texture, image, &raw const like, ptr::null()));
+        }
+        need!(log, cudaCreateSurfaceObject(&raw mut surface, &raw const images[2].1));
+        need!(log, cudaFree(row.ptr()));
+        need!(log, cudaFree(rows.ptr()));
+        need!(log, cudaFreeArray(of));
+        need!(log, cudaFreeMipmappedArray(levels));
+        for (texture, (name, _)) in textures.into_iter().zip(images) {
+            let (mut image, mut like) = (cudaResourceDesc::default(), cudaTextureDesc::default());
+            let mut view = cudaResourceViewDesc::default();
+            log.fact("of", name);
+            ask!(log, "image", cudaGetTextureObjectResourceDesc(&raw mut image, texture));
+            ask!(log, "reading", cudaGetTextureObjectTextureDesc(&raw mut like, texture));
+            ask!(log, "view", cudaGetTextureObjectResourceViewDesc(&raw mut view, texture));
+            ask!(log, "end", cudaDestroyTextureObject(texture));
+            ask!(log, "again", cudaDestroyTextureObject(texture));
+        }
+        let mut image = cudaResourceDesc::default();
+        ask!(log, "surface", cudaGetSurfaceObjectResourceDesc(&raw mut image, surface));
+        ask!(log, "end", cudaDestroySurfaceObject(surface));
+        ask!(log, "again", cudaDestroySurfaceObject(surface));
+        Ok(())
+    });
+    cases.alone("cudaCreateTextureObject/of rows, by pitch and width", |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        for (width, height, pitch) in
+            [(0, 0, 0), (16, 4, 0), (16, 1, 0), (0, 4, 0), (16, 4, 1 << 31), (16, 4, usize::MAX - 31)]
+        {
+            make(
+                log,
+                &format!("{width} {height} {pitch}"),
+                of_rows(block.ptr(), width, height, pitch),
+                plain(),
+            );
+        }
+        Ok(())
+    });
 }

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cuda_sys::{cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaTextureDesc, dim3};
+use cuda_sys::*;
 
 use super::texture::{FLOAT, array, of_array, of_row, plain};
 use crate::case::Cases;
@@ -60,7 +60,7 @@ fn note(log: &mut Log, name: &str, found: &[f32]) {
 
 fn lines(log: &mut Log) -> Outcome {
     let numbers = [0.0, 10.0, 20.0, 30.0];
-    let linear = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() };
+    let linear = cudaTextureDesc { filterMode: cudaFilterModeLinear, ..plain() };
     let edges: [f32; 12] = [-1e9, -1.0, -0.25, 0.0, 0.25, 0.999, 1.0, 3.75, 4.0, 4.25, 5.0, 1e9];
     let found = line(log, numbers, plain()).and_then(|it| read(log, case_texture, it, &edges))?;
     note(log, "nearest", &found);
@@ -68,10 +68,10 @@ fn lines(log: &mut Log) -> Outcome {
     note(log, "linear", &found);
     let around: [f32; 10] = [-1.125, -0.625, -0.125, 0.0, 0.125, 0.9375, 1.0, 1.125, 1.625, 2.125];
     for (name, mode) in [
-        ("wrap", cuda_sys::cudaAddressModeWrap),
-        ("mirror", cuda_sys::cudaAddressModeMirror),
-        ("border", cuda_sys::cudaAddressModeBorder),
-        ("clamp", cuda_sys::cudaAddressModeClamp),
+        ("wrap", cudaAddressModeWrap),
+        ("mirror", cudaAddressModeMirror),
+        ("border", cudaAddressModeBorder),
+        ("clamp", cudaAddressModeClamp),
     ] {
         let like = cudaTextureDesc {
             addressMode: [mode; 3],
@@ -81,7 +81,7 @@ fn lines(log: &mut Log) -> Outcome {
         };
         let found = line(log, numbers, like).and_then(|it| read(log, case_texture, it, &around))?;
         note(log, name, &found);
-        let like = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..like };
+        let like = cudaTextureDesc { filterMode: cudaFilterModeLinear, ..like };
         let found = line(log, numbers, like).and_then(|it| read(log, case_texture, it, &around))?;
         note(log, &format!("{name}, linear"), &found);
     }
@@ -90,7 +90,7 @@ fn lines(log: &mut Log) -> Outcome {
 
 /// The weights of a linear filter: in 256ths, at coordinates between two elements that are 0 and 256.
 fn weights(log: &mut Log) -> Outcome {
-    let linear = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() };
+    let linear = cudaTextureDesc { filterMode: cudaFilterModeLinear, ..plain() };
     let steps =
         [0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0, 1.25, 1.5, 1.75, 2.0, 127.5, 255.5, 255.875];
     let at = steps.map(|step: f32| 1.5 + step / 256.0);
@@ -111,7 +111,7 @@ fn numbers(log: &mut Log) -> Outcome {
 
 /// Reads a surface of four numbers at byte `x`, where kernels trap outside.
 fn surface(log: &mut Log, x: i32) -> Outcome {
-    let line = array(log, FLOAT, [4, 0], cuda_sys::cudaArraySurfaceLoadStore)?;
+    let line = array(log, FLOAT, [4, 0], cudaArraySurfaceLoadStore)?;
     let (image, mut made) = (of_array(line), 0);
     need!(log, cudaCreateSurfaceObject(&raw mut made, &raw const image));
     let (mut x, mut out) = (x, Block::new(log, Kind::Device, 4)?.ptr());

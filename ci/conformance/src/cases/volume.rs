@@ -4,7 +4,7 @@ use std::ptr;
 
 use cuda_sys::*;
 
-use super::linear::promised;
+use super::linear::{WAYS, promised};
 use crate::case::{Cases, Change};
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
@@ -16,15 +16,6 @@ pub(super) const HEIGHT: usize = 10;
 pub(super) const DEPTH: usize = 4;
 /// Bytes of a volume.
 pub(super) const N: usize = PITCH * HEIGHT * DEPTH;
-
-/// The directions, from one side of a copy to the other.
-pub(super) const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 5] = [
-    (cudaMemcpyHostToHost, "host to host", Kind::Pageable, Kind::Pageable),
-    (cudaMemcpyHostToDevice, "host to device", Kind::Device, Kind::Pageable),
-    (cudaMemcpyDeviceToHost, "device to host", Kind::Pageable, Kind::Device),
-    (cudaMemcpyDeviceToDevice, "device to device", Kind::Device, Kind::Device),
-    (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
-];
 
 pub(super) fn copy(log: &mut Log, blocking: bool, parameters: &cudaMemcpy3DParms) {
     if blocking {
@@ -45,10 +36,30 @@ pub(super) fn whole(to: Block, from: Block, way: cudaMemcpyKind) -> cudaMemcpy3D
     }
 }
 
+/// Rows into all of an array.
+pub(super) fn into_array(
+    array: cudaArray_t,
+    rows: cudaPitchedPtr,
+    extent: cudaExtent,
+    way: cudaMemcpyKind,
+) -> cudaMemcpy3DParms {
+    cudaMemcpy3DParms { srcPtr: rows, dstArray: array, extent, kind: way, ..Default::default() }
+}
+
+/// All of an array as rows.
+pub(super) fn out_of_array(
+    rows: cudaPitchedPtr,
+    array: cudaArray_t,
+    extent: cudaExtent,
+    way: cudaMemcpyKind,
+) -> cudaMemcpy3DParms {
+    cudaMemcpy3DParms { srcArray: array, dstPtr: rows, extent, kind: way, ..Default::default() }
+}
+
 /// An array of bytes in three dimensions.
 pub(super) fn array(log: &mut Log, width: usize, height: usize, depth: usize) -> Result<cudaArray_t, Setup> {
     // SAFETY: takes numbers.
-    let format = unsafe { cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
+    let format = unsafe { cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
     let mut array = ptr::null_mut();
     need!(
         log,
@@ -167,13 +178,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
             let (one, two) = (array(log, WIDTH, HEIGHT, DEPTH)?, array(log, WIDTH, HEIGHT, DEPTH)?);
             let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
             let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), PITCH, WIDTH, HEIGHT);
-            let into = cudaMemcpy3DParms {
-                srcPtr: rows(s),
-                dstArray: one,
-                extent,
-                kind: there,
-                ..Default::default()
-            };
+            let into = into_array(one, rows(s), extent, there);
             let across = cudaMemcpy3DParms {
                 srcArray: one,
                 dstArray: two,
@@ -181,13 +186,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
                 kind: cudaMemcpyDeviceToDevice,
                 ..Default::default()
             };
-            let out = cudaMemcpy3DParms {
-                srcArray: two,
-                dstPtr: rows(d),
-                extent,
-                kind: back,
-                ..Default::default()
-            };
+            let out = out_of_array(rows(d), two, extent, back);
             for step in [into, across, out] {
                 copy(log, blocking, &step);
             }
@@ -202,7 +201,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
     }
     cases.add(format!("{api}/an array of wide elements counts in elements"), move |log| {
         // SAFETY: takes numbers.
-        let format = unsafe { cuda_sys::cudaCreateChannelDesc(32, 32, 0, 0, cudaChannelFormatKindUnsigned) };
+        let format = unsafe { cudaCreateChannelDesc(32, 32, 0, 0, cudaChannelFormatKindUnsigned) };
         let mut array = ptr::null_mut();
         need!(log, cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(8, 4, 2), 0));
         let source = pattern(8 * 8 * 4 * 2, 1);
@@ -210,28 +209,8 @@ fn arrays(cases: &mut Cases, blocking: bool) {
             (Block::with(log, Kind::Pageable, &source)?, Block::new(log, Kind::Pageable, source.len())?);
         let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), 64, 8, 4);
         let extent = make_cudaExtent(8, 4, 2);
-        copy(
-            log,
-            blocking,
-            &cudaMemcpy3DParms {
-                srcPtr: rows(s),
-                dstArray: array,
-                extent,
-                kind: cudaMemcpyHostToDevice,
-                ..Default::default()
-            },
-        );
-        copy(
-            log,
-            blocking,
-            &cudaMemcpy3DParms {
-                srcArray: array,
-                dstPtr: rows(d),
-                extent,
-                kind: cudaMemcpyDeviceToHost,
-                ..Default::default()
-            },
-        );
+        copy(log, blocking, &into_array(array, rows(s), extent, cudaMemcpyHostToDevice));
+        copy(log, blocking, &out_of_array(rows(d), array, extent, cudaMemcpyDeviceToHost));
         ask!(log, cudaDeviceSynchronize());
         d.compare(log, "all bytes", &source)
     });
@@ -250,13 +229,9 @@ fn arrays(cases: &mut Cases, blocking: bool) {
         cases.add(format!("{api}/device to array, {what}"), move |log| {
             let s = Block::new(log, Kind::Device, 2 * N)?;
             let array = array(log, WIDTH, HEIGHT, DEPTH)?;
-            let mut parameters = cudaMemcpy3DParms {
-                srcPtr: make_cudaPitchedPtr(s.ptr(), PITCH, WIDTH, HEIGHT),
-                dstArray: array,
-                extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
-                kind: cudaMemcpyDeviceToDevice,
-                ..Default::default()
-            };
+            let rows = make_cudaPitchedPtr(s.ptr(), PITCH, WIDTH, HEIGHT);
+            let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
+            let mut parameters = into_array(array, rows, extent, cudaMemcpyDeviceToDevice);
             change(&mut parameters);
             copy(log, blocking, &parameters);
             ask!(log, cudaDeviceSynchronize());
@@ -278,6 +253,14 @@ fn arrays(cases: &mut Cases, blocking: bool) {
         );
         Ok(())
     });
+}
+
+fn peer_copy(log: &mut Log, blocking: bool, parameters: &cudaMemcpy3DPeerParms) {
+    if blocking {
+        ask!(log, cudaMemcpy3DPeer(parameters));
+    } else {
+        ask!(log, cudaMemcpy3DPeerAsync(parameters, ptr::null_mut()));
+    }
 }
 
 fn peers(cases: &mut Cases, blocking: bool) {
@@ -304,11 +287,7 @@ fn peers(cases: &mut Cases, blocking: bool) {
                 ..Default::default()
             };
             change(&mut parameters);
-            if blocking {
-                ask!(log, cudaMemcpy3DPeer(&raw const parameters));
-            } else {
-                ask!(log, cudaMemcpy3DPeerAsync(&raw const parameters, ptr::null_mut()));
-            }
+            peer_copy(log, blocking, &parameters);
             ask!(log, cudaDeviceSynchronize());
             Ok(())
         });
@@ -327,11 +306,7 @@ fn peers(cases: &mut Cases, blocking: bool) {
             extent: make_cudaExtent(PITCH, HEIGHT, DEPTH),
             ..Default::default()
         };
-        if blocking {
-            ask!(log, cudaMemcpy3DPeer(&raw const parameters));
-        } else {
-            ask!(log, cudaMemcpy3DPeerAsync(&raw const parameters, ptr::null_mut()));
-        }
+        peer_copy(log, blocking, &parameters);
         ask!(log, cudaDeviceSynchronize());
         d.compare(log, "all bytes", &source)
     });

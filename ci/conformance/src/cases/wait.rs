@@ -15,7 +15,7 @@ const HEIGHT: usize = 16;
 const N: usize = PITCH * HEIGHT;
 
 /// The forms of a copy of all bytes on the legacy stream.
-type RowCopy = fn(&mut Log, Block, Block, cudaMemcpyKind);
+type RowCopy = fn(&mut Log, Block, Block, cudaMemcpyKind) -> cudaError_t;
 
 fn solid(to: Block, from: Block, kind: cudaMemcpyKind) -> cudaMemcpy3DParms {
     cudaMemcpy3DParms {
@@ -28,25 +28,23 @@ fn solid(to: Block, from: Block, kind: cudaMemcpyKind) -> cudaMemcpy3DParms {
 }
 
 const COPIES: [(&str, RowCopy); 6] = [
-    ("cudaMemcpy", |log, d, s, way| {
-        ask!(log, cudaMemcpy(d.ptr(), s.ptr(), N, way));
-    }),
+    ("cudaMemcpy", |log, d, s, way| ask!(log, cudaMemcpy(d.ptr(), s.ptr(), N, way))),
     ("cudaMemcpyAsync", |log, d, s, way| {
-        ask!(log, cudaMemcpyAsync(d.ptr(), s.ptr(), N, way, ptr::null_mut()));
+        ask!(log, cudaMemcpyAsync(d.ptr(), s.ptr(), N, way, ptr::null_mut()))
     }),
     ("cudaMemcpy2D", |log, d, s, way| {
-        ask!(log, cudaMemcpy2D(d.ptr(), PITCH, s.ptr(), PITCH, PITCH, HEIGHT, way));
+        ask!(log, cudaMemcpy2D(d.ptr(), PITCH, s.ptr(), PITCH, PITCH, HEIGHT, way))
     }),
     ("cudaMemcpy2DAsync", |log, d, s, way| {
-        ask!(log, cudaMemcpy2DAsync(d.ptr(), PITCH, s.ptr(), PITCH, PITCH, HEIGHT, way, ptr::null_mut()));
+        ask!(log, cudaMemcpy2DAsync(d.ptr(), PITCH, s.ptr(), PITCH, PITCH, HEIGHT, way, ptr::null_mut()))
     }),
     ("cudaMemcpy3D", |log, d, s, way| {
         let parameters = solid(d, s, way);
-        ask!(log, cudaMemcpy3D(&raw const parameters));
+        ask!(log, cudaMemcpy3D(&raw const parameters))
     }),
     ("cudaMemcpy3DAsync", |log, d, s, way| {
         let parameters = solid(d, s, way);
-        ask!(log, cudaMemcpy3DAsync(&raw const parameters, ptr::null_mut()));
+        ask!(log, cudaMemcpy3DAsync(&raw const parameters, ptr::null_mut()))
     }),
 ];
 
@@ -80,7 +78,7 @@ fn copies(cases: &mut Cases) {
             let source = pattern(N, 1);
             let (d, s) = (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Pageable, &source)?);
             let gate = Gate::hold(log, ptr::null_mut())?;
-            let (_, ()) = gate.blocks(|| copy(log, d, s, cudaMemcpyHostToDevice));
+            gate.blocks(|| copy(log, d, s, cudaMemcpyHostToDevice));
             s.store(log, &[0; N])?;
             ask!(log, cudaDeviceSynchronize());
             d.compare(log, "all bytes", &source)
@@ -93,9 +91,7 @@ pub(super) fn add(cases: &mut Cases) {
     cases.alone("cudaFree/waits for the held legacy stream", |log| {
         let block = Block::new(log, Kind::Device, N)?;
         let gate = Gate::hold(log, ptr::null_mut())?;
-        gate.waits(log, |log| {
-            ask!(log, cudaFree(block.ptr()));
-        });
+        gate.waits(log, |log| ask!(log, cudaFree(block.ptr())));
         ask!(log, cudaStreamQuery(ptr::null_mut()));
         Ok(())
     });
@@ -116,8 +112,8 @@ fn batch(cases: &mut Cases) {
         super::kernel::fill(log, from.ptr(), 6, N, a)?;
         need!(log, cudaEventRecord(mark, a));
         need!(log, cudaStreamWaitEvent(b, mark, 0));
-        let mut attributes = cuda_sys::cudaMemcpyAttributes::default();
-        attributes.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderStream;
+        let mut attributes = cudaMemcpyAttributes::default();
+        attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
         let (mut d, mut s, mut size, mut first) = (to.ptr(), from.ptr().cast_const(), N, 0);
         ask!(
             log,

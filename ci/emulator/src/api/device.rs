@@ -139,15 +139,12 @@ api! {
     /// Ends everything that the process has on the current device. A context that failed stays failed until
     /// the process ends. A context that the calling thread has not used yet stays as it is.
     conflicts fn cudaDeviceReset(call) {
-        let mut machine = call.machine()?;
-        let device = thread::device();
-        // After a fault, the device is gone for this process.
-        if let Some(fault) = machine.devices.get_mut(device).and_then(|it| it.fault.as_mut()) {
-            *fault = cudaErrorDevicesUnavailable;
+        let (mut machine, device, fault) = call.current()?;
+        if fault.is_err() {
+            // The device is gone for this process.
+            device_mut(&mut machine, device)?.fault = Some(cudaErrorDevicesUnavailable);
             return Ok(());
         }
-        drop(machine);
-        let (mut machine, device) = call.current()?;
         if !thread::uses_device() {
             return Ok(());
         }
@@ -333,12 +330,12 @@ api! {
     }
 
     /// Starts the profiler. There is no profiler here.
-    allowed fn cudaProfilerStart(call) {
+    waits fn cudaProfilerStart(call) {
         call.check()
     }
 
     /// Stops the profiler. There is no profiler here.
-    allowed fn cudaProfilerStop(call) {
+    waits fn cudaProfilerStop(call) {
         call.check()
     }
 }

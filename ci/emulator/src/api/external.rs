@@ -60,13 +60,18 @@ fn work<P: FenceValue>(
 }
 
 /// The signals of a node.
-pub(super) fn signals(machine: &Machine, it: &cudaExternalSemaphoreSignalNodeParams) -> Answer<NodeOp> {
+pub(super) fn signals(
+    machine: &Machine,
+    it: Option<&cudaExternalSemaphoreSignalNodeParams>,
+) -> Answer<NodeOp> {
+    let it = it.ok_or(cudaErrorInvalidValue)?;
     let work = work(machine, None, true, it.extSemArray, it.paramsArray, it.numExtSems)?;
     Ok(NodeOp::Semaphores(Box::new(work)))
 }
 
 /// The waits of a node.
-pub(super) fn waits(machine: &Machine, it: &cudaExternalSemaphoreWaitNodeParams) -> Answer<NodeOp> {
+pub(super) fn waits(machine: &Machine, it: Option<&cudaExternalSemaphoreWaitNodeParams>) -> Answer<NodeOp> {
+    let it = it.ok_or(cudaErrorInvalidValue)?;
     let work = work(machine, None, false, it.extSemArray, it.paramsArray, it.numExtSems)?;
     Ok(NodeOp::Semaphores(Box::new(work)))
 }
@@ -99,7 +104,7 @@ fn unknown(call: &Call, what: &str) -> cudaError_t {
 
 api! {
     /// Takes over a file as memory.
-    allowed fn cudaImportExternalMemory(
+    waits fn cudaImportExternalMemory(
         call, out: Out<'_, cudaExternalMemory_t>, description: Option<&cudaExternalMemoryHandleDesc>,
     ) {
         let (mut machine, device) = call.context()?;
@@ -118,7 +123,7 @@ api! {
         // SAFETY: for this type the program sets this member.
         let file = file(unsafe { it.handle.fd }).map_err(|_| cudaErrorUnknown)?;
         if !file.metadata().is_ok_and(|file| file.len() >= it.size) {
-            return Err(cudaErrorInvalidValue);
+            return Err(cudaErrorUnknown);
         }
         let number = machine.externals.number();
         let memory = ExternalMemory { file: ManuallyDrop::into_inner(file), size: it.size, device };
@@ -128,7 +133,7 @@ api! {
     }
 
     /// Maps a part of such memory.
-    allowed fn cudaExternalMemoryGetMappedBuffer(
+    waits fn cudaExternalMemoryGetMappedBuffer(
         call, out: Out<'_, *mut c_void>, memory: cudaExternalMemory_t,
         description: Option<&cudaExternalMemoryBufferDesc>,
     ) {
@@ -146,7 +151,7 @@ api! {
     }
 
     /// Maps a part of such memory as an array, which cannot be done here.
-    allowed fn cudaExternalMemoryGetMappedMipmappedArray(
+    waits fn cudaExternalMemoryGetMappedMipmappedArray(
         call, out: Out<'_, cudaMipmappedArray_t>, memory: cudaExternalMemory_t,
         description: Option<&cudaExternalMemoryMipmappedArrayDesc>,
     ) {
@@ -160,14 +165,14 @@ api! {
     }
 
     /// Gives such memory up. Buffers stay mapped.
-    allowed fn cudaDestroyExternalMemory(call, memory: cudaExternalMemory_t) {
+    waits fn cudaDestroyExternalMemory(call, memory: cudaExternalMemory_t) {
         let (mut machine, _) = call.context()?;
         let gone = machine.externals.memories.remove(&memory.addr());
         gone.map(drop).ok_or(cudaErrorInvalidValue)
     }
 
     /// Takes over a file as a semaphore.
-    allowed fn cudaImportExternalSemaphore(
+    waits fn cudaImportExternalSemaphore(
         call, out: Out<'_, cudaExternalSemaphore_t>, description: Option<&cudaExternalSemaphoreHandleDesc>,
     ) {
         let (mut machine, _) = call.context()?;
@@ -198,7 +203,7 @@ api! {
     }
 
     /// Gives a semaphore up.
-    allowed fn cudaDestroyExternalSemaphore(call, semaphore: cudaExternalSemaphore_t) {
+    waits fn cudaDestroyExternalSemaphore(call, semaphore: cudaExternalSemaphore_t) {
         let (mut machine, _) = call.context()?;
         let gone = machine.externals.semaphores.remove(&semaphore.addr());
         gone.map(drop).ok_or(cudaErrorInvalidValue)

@@ -17,7 +17,7 @@ pub(super) fn node(handle: usize) -> cudaGraphNode_t {
 }
 
 /// Writes as many of `found` as there is room for, and their number. Without a list, writes the number of
-/// all.
+/// all. A list without room is an error.
 ///
 /// # Safety
 /// Each list that is not null must have room for as many elements as the count says.
@@ -37,6 +37,9 @@ unsafe fn list(
         return Err(cudaErrorLossyQuery);
     }
     let room = *count;
+    if room == 0 {
+        return Err(cudaErrorInvalidValue);
+    }
     for (handles, list) in found.iter().zip(lists).filter(|it| !it.1.is_null()) {
         let rest = core::iter::repeat_n(0, room.saturating_sub(length));
         for (at, handle) in handles.iter().copied().chain(rest).take(room).enumerate() {

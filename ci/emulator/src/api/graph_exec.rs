@@ -12,7 +12,7 @@ use super::{Call, Out, api, external, put};
 use crate::error::Answer;
 use crate::finding::{Finding, Subject};
 use crate::graph::{Exec, Graph, Mismatch, NodeOp, kind, launch, number, release};
-use crate::machine::Guard;
+use crate::machine::{Guard, Machine};
 use crate::stream::condition;
 use crate::sys::*;
 
@@ -22,12 +22,6 @@ const KNOWN: c_uint = cudaGraphInstantiateFlagAutoFreeOnLaunch.0
     | cudaGraphInstantiateFlagDeviceLaunch.0
     | cudaGraphInstantiateFlagUseNodePriority.0;
 
-/// Checks the flags of a call without parameters: there is no stream for an upload.
-fn flags_alone(flags: c_ulonglong) -> Answer {
-    let uploads = flags & c_ulonglong::from(cudaGraphInstantiateFlagUpload.0) != 0;
-    if uploads { Err(cudaErrorInvalidValue) } else { Ok(()) }
-}
-
 /// Whether there are such flags.
 fn known(flags: c_ulonglong) -> bool {
     flags & !c_ulonglong::from(KNOWN) == 0
@@ -36,10 +30,20 @@ fn known(flags: c_ulonglong) -> bool {
 /// The first node that a launch by a kernel could not run, if the graph is to be launched so.
 fn unfit(graph: &Graph, flags: c_ulonglong) -> Option<usize> {
     let by_kernels = flags & c_ulonglong::from(cudaGraphInstantiateFlagDeviceLaunch.0) != 0;
-    let fit =
-        |op: &NodeOp| matches!(op, NodeOp::Kernel(_) | NodeOp::Copy(_) | NodeOp::Fill(_) | NodeOp::Child(_));
     let mut nodes = graph.nodes.iter().filter(|_| by_kernels);
-    nodes.find(|node| !fit(&node.1.op)).map(|node| *node.0)
+    nodes.find(|node| !node.1.op.is_run_by_device()).map(|node| *node.0)
+}
+
+/// Checks the memory of all memsets of a graph, and of the graphs that its nodes own.
+fn fills(machine: &Machine, graph: usize) -> Answer {
+    for node in machine.graphs.get(graph)?.nodes.values() {
+        if let NodeOp::Fill(it) = &node.op {
+            let span = it.volume.span(it.pitch, it.slice);
+            memory_type("cudaGraphInstantiate", &machine.allocations, it.address, span, true)?;
+        }
+        node.op.owned().iter().try_for_each(|owned| fills(machine, *owned))?;
+    }
+    Ok(())
 }
 
 fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> Answer<cudaGraphExec_t> {
@@ -58,14 +62,20 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
     if condition::is_any_free(graph) {
         return Err(cudaErrorInvalidValue);
     }
-    for node in m.graphs.get(graph)?.nodes.values() {
-        if let NodeOp::Fill(it) = &node.op {
-            let span = it.volume.span(it.pitch, it.slice);
-            memory_type("cudaGraphInstantiate", &m.allocations, it.address, span, true)?;
-        }
-    }
+    fills(m, graph)?;
     let exec = Exec::new(&m.graphs, &mut m.users, graph, flags)?;
     Ok(core::ptr::without_provenance_mut::<CUgraphExec_st>(m.graphs.keep(exec)))
+}
+
+/// Makes a graph executable by a call without parameters: there is no stream for an upload.
+fn alone(call: &Call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) -> Answer {
+    let (mut machine, _) = call.context()?;
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    if flags & c_ulonglong::from(cudaGraphInstantiateFlagUpload.0) != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    out.write(instantiate(&mut machine, graph, flags)?);
+    Ok(())
 }
 
 /// Has the step that was made from a node do something else of the same kind.
@@ -90,20 +100,12 @@ fn set(
 api! {
     /// Makes a graph executable.
     waits fn cudaGraphInstantiate(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
-        let (mut machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
-        flags_alone(flags)?;
-        out.write(instantiate(&mut machine, graph, flags)?);
-        Ok(())
+        alone(call, out, graph, flags)
     }
 
     /// The same.
     waits fn cudaGraphInstantiateWithFlags(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
-        let (mut machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
-        flags_alone(flags)?;
-        out.write(instantiate(&mut machine, graph, flags)?);
-        Ok(())
+        alone(call, out, graph, flags)
     }
 
     /// Does the same, and reports the cause of a failure.
@@ -273,7 +275,6 @@ api! {
     allowed fn cudaGraphExecExternalSemaphoresSignalNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         set(call, exec, node, |machine, _| external::signals(machine, it))
     }
 
@@ -281,7 +282,6 @@ api! {
     allowed fn cudaGraphExecExternalSemaphoresWaitNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         set(call, exec, node, |machine, _| external::waits(machine, it))
     }
 

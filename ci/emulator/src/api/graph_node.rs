@@ -78,7 +78,41 @@ pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<NodeOp> {
     Ok(NodeOp::Child(copy))
 }
 
-/// The operation that the general form of a node's parameters describes.
+/// Checks what is kept for later versions.
+fn reserved(given: &cudaGraphNodeParams) -> Answer {
+    let zero = given.reserved0 == [0; 3] && given.reserved2 == 0;
+    if zero { Ok(()) } else { Err(cudaErrorInvalidValue) }
+}
+
+/// An allocation by a graph, whose address the program gets.
+fn allocation(call: &Call, machine: &mut Guard, given: &mut cudaMemAllocNodeParams) -> Answer<NodeOp> {
+    let (bytes, props) = (wide(given.bytesize), &given.poolProps);
+    // Other processes cannot get the memory of a graph.
+    let exported = props.handleTypes != cudaMemHandleTypeNone;
+    let lists = given.accessDescs.is_null() && given.accessDescCount > 0;
+    if exported || props.location.type_ == cudaMemLocationTypeHost {
+        return Err(cudaErrorNotSupported);
+    }
+    if bytes == 0 || lists || props.allocType != cudaMemAllocationTypePinned {
+        return Err(cudaErrorInvalidValue);
+    }
+    let device = ordinal(machine, props.location.id()).map_err(|_| cudaErrorInvalidValue)?;
+    let memory = machine.allocations.allocate(device, bytes, Kind::Pool, call.name)?;
+    given.dptr = pointer(memory);
+    Ok(NodeOp::Alloc(memory, bytes))
+}
+
+/// The end of memory of a graph, which a graph has once.
+fn free(machine: &Guard, graph: usize, memory: *mut c_void) -> Answer<NodeOp> {
+    let start = address(memory);
+    let it = machine.allocations.starting_at(start, &[Kind::Pool]);
+    it.filter(|it| machine.allocations.pools.of(it.start).is_none()).ok_or(cudaErrorInvalidValue)?;
+    let mut others = machine.graphs.get(graph)?.nodes.values();
+    let twice = others.any(|node| matches!(node.op, NodeOp::Free(it) if it == start));
+    if twice { Err(cudaErrorInvalidValue) } else { Ok(NodeOp::Free(start)) }
+}
+
+/// The operation that the general form of a node's parameters describes, unless that is one of memory.
 pub(super) fn general(
     call: &Call,
     machine: &mut Guard,
@@ -88,9 +122,7 @@ pub(super) fn general(
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     let of = &given.__bindgen_anon_1;
-    if given.reserved0 != [0; 3] || given.reserved2 != 0 {
-        return Err(cudaErrorInvalidValue);
-    }
+    reserved(given)?;
     // All members of a union begin at its first byte.
     let member = &raw const *of;
     match given.type_ {
@@ -124,8 +156,17 @@ pub(super) fn general(
             let wanted = unsafe { &of.conditional };
             conditional::node(machine, graph, wanted)
         }
-        it if it.0 > cudaGraphNodeTypeConditional.0 => Err(cudaErrorInvalidValue),
-        _ => Err(cudaErrorNotSupported),
+        it if it == cudaGraphNodeTypeExtSemaphoreSignal => {
+            // SAFETY: the type says which member of the union the program has set.
+            external::signals(machine, unsafe {
+                member.cast::<cudaExternalSemaphoreSignalNodeParams>().as_ref()
+            })
+        }
+        it if it == cudaGraphNodeTypeExtSemaphoreWait => {
+            // SAFETY: the type says which member of the union the program has set.
+            external::waits(machine, unsafe { member.cast::<cudaExternalSemaphoreWaitNodeParams>().as_ref() })
+        }
+        _ => Err(cudaErrorInvalidValue),
     }
 }
 
@@ -149,12 +190,23 @@ api! {
         // SAFETY: the program promises that there are so many, or none.
         unsafe { plain(edges, count) }?;
         add(call, out, NodePlace { graph, before, count }, |machine, device| {
-            let op = general(call, machine, (graph.addr(), device), given)?;
-            if let NodeOp::Conditional(it) = &op {
-                condition::set_has_node(it.handle, true);
-                // SAFETY: `general` has read the structure, so that the pointer is valid.
-                let given = unsafe { &mut *given };
-                given.__bindgen_anon_1.conditional.phGraph_out = conditional::list(&it.bodies);
+            // SAFETY: the program passes such a structure, or null.
+            let it = unsafe { given.as_mut() }.ok_or(cudaErrorInvalidValue)?;
+            reserved(it)?;
+            // All members of a union begin at its first byte, and these are laid out like those of other calls.
+            let member = &raw mut it.__bindgen_anon_1;
+            if it.type_ == cudaGraphNodeTypeMemAlloc {
+                // SAFETY: the type says which member of the union the program has set.
+                return allocation(call, machine, unsafe { &mut *member.cast() });
+            }
+            if it.type_ == cudaGraphNodeTypeMemFree {
+                // SAFETY: the type says which member of the union the program has set.
+                return free(machine, graph.addr(), unsafe { it.__bindgen_anon_1.free.dptr });
+            }
+            let op = general(call, machine, (graph.addr(), device), it)?;
+            if let NodeOp::Conditional(made) = &op {
+                condition::set_has_node(made.handle, true);
+                it.__bindgen_anon_1.conditional.phGraph_out = conditional::list(&made.bodies);
             }
             Ok(op)
         })
@@ -378,7 +430,6 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         add(call, out, NodePlace { graph, before, count }, |machine, _| external::signals(machine, it))
     }
 
@@ -386,7 +437,6 @@ api! {
     allowed fn cudaGraphExternalSemaphoresSignalNodeSetParams(
         call, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreSignalNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         set(call, node, |machine, _| external::signals(machine, it))
     }
 
@@ -395,7 +445,6 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         add(call, out, NodePlace { graph, before, count }, |machine, _| external::waits(machine, it))
     }
 
@@ -403,7 +452,6 @@ api! {
     allowed fn cudaGraphExternalSemaphoresWaitNodeSetParams(
         call, node: cudaGraphNode_t, it: Option<&cudaExternalSemaphoreWaitNodeParams>,
     ) {
-        let it = it.ok_or(cudaErrorInvalidValue)?;
         set(call, node, |machine, _| external::waits(machine, it))
     }
 
@@ -431,22 +479,7 @@ api! {
         given: Option<&mut cudaMemAllocNodeParams>,
     ) {
         let given = given.ok_or(cudaErrorInvalidValue)?;
-        add(call, out, NodePlace { graph, before, count }, |machine, _| {
-            let (bytes, props) = (wide(given.bytesize), &given.poolProps);
-            // Other processes cannot get the memory of a graph.
-            let exported = props.handleTypes != cudaMemHandleTypeNone;
-            let lists = given.accessDescs.is_null() && given.accessDescCount > 0;
-            if exported || props.location.type_ == cudaMemLocationTypeHost {
-                return Err(cudaErrorNotSupported);
-            }
-            if bytes == 0 || lists || props.allocType != cudaMemAllocationTypePinned {
-                return Err(cudaErrorInvalidValue);
-            }
-            let device = ordinal(machine, props.location.id()).map_err(|_| cudaErrorInvalidValue)?;
-            let memory = machine.allocations.allocate(device, bytes, Kind::Pool, call.name)?;
-            given.dptr = pointer(memory);
-            Ok(NodeOp::Alloc(memory, bytes))
-        })
+        add(call, out, NodePlace { graph, before, count }, |machine, _| allocation(call, machine, given))
     }
 
     /// The allocation of a node.
@@ -467,15 +500,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         memory: *mut c_void,
     ) {
-        add(call, out, NodePlace { graph, before, count }, |machine, _| {
-            let start = address(memory);
-            machine.allocations.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
-            let mut others = machine.graphs.get(graph.addr())?.nodes.values();
-            if others.any(|node| matches!(node.op, NodeOp::Free(it) if it == start)) {
-                return Err(cudaErrorInvalidValue);
-            }
-            Ok(NodeOp::Free(start))
-        })
+        add(call, out, NodePlace { graph, before, count }, |machine, _| free(machine, graph.addr(), memory))
     }
 
     /// The memory that a node ends.

@@ -115,8 +115,20 @@ fn copy(call: &Call, machine: &Guard, request: &Request) -> Answer<NodeOp> {
 
 pub(super) fn shaped(call: &Call, machine: &Guard, given: *const cudaMemcpy3DParms) -> Answer<NodeOp> {
     // SAFETY: the program passes such a structure, or null.
-    let given = unsafe { given.as_ref() };
-    copy(call, machine, &solid(call, machine, given)?)
+    let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    let fits = |array: cudaArray_t, side: cudaPitchedPtr, at: cudaPos| {
+        let within =
+            |at: usize, length: usize, end: usize| at.checked_add(length).is_some_and(|it| it <= end);
+        let (width, height) = (given.extent.width, given.extent.height);
+        !array.is_null() || within(at.x, width, side.pitch) && within(at.y, height, side.ysize)
+    };
+    // A call does not look at the rows of a single layer, and has another code for its pitch.
+    let fit =
+        fits(given.srcArray, given.srcPtr, given.srcPos) && fits(given.dstArray, given.dstPtr, given.dstPos);
+    if given.extent.depth == 1 && !fit {
+        return Err(cudaErrorInvalidValue);
+    }
+    copy(call, machine, &solid(call, machine, Some(given))?)
 }
 
 pub(super) fn linear(
@@ -153,7 +165,7 @@ fn side(end: &End, volume: Volume) -> cudaPitchedPtr {
     };
     let pitch = if end.pitch == 0 { volume.width } else { end.pitch };
     let rows = end.slice.checked_div(end.pitch).filter(|rows| *rows > 0).unwrap_or(volume.height);
-    cudaPitchedPtr { ptr: memory, pitch: size(pitch), xsize: size(pitch), ysize: size(rows) }
+    cudaPitchedPtr { ptr: memory, pitch: size(pitch), xsize: 0, ysize: size(rows) }
 }
 
 pub(super) fn copy_params(it: &crate::stream::Copy, allocations: &Allocations) -> cudaMemcpy3DParms {

@@ -89,6 +89,15 @@ pub(crate) struct Call {
     pub(crate) per_thread: bool,
 }
 
+/// Notes that the calling thread uses the context of a device, which is made if there is none.
+fn used(mut machine: Guard, device: usize) -> (Guard, usize) {
+    thread::use_device();
+    if let Some(device) = machine.devices.get_mut(device) {
+        device.ended = false;
+    }
+    (machine, device)
+}
+
 impl Call {
     /// Locks the machine for a call that needs no context.
     pub(crate) fn machine(&self) -> Answer<Guard> {
@@ -101,39 +110,27 @@ impl Call {
         machine::lock()
     }
 
-    /// Locks the machine for a call about the current device, whose context must not have failed.
-    pub(crate) fn current(&self) -> Answer<(Guard, usize)> {
-        let machine = self.machine()?;
-        let device = thread::device();
+    /// Locks the machine for a call about the current device. Returns the fault of its context as well.
+    pub(crate) fn current(&self) -> Answer<(Guard, usize, Answer)> {
+        let (machine, device) = (self.machine()?, thread::device());
         if machine.devices.is_empty() {
             return Err(cudaErrorNoDevice);
         }
-        match machine.devices.get(device) {
-            None => Err(cudaErrorInvalidDevice),
-            Some(device) if device.fault.is_some() => Err(device.fault.unwrap_or(cudaErrorUnknown)),
-            Some(_) => Ok((machine, device)),
-        }
+        let fault = machine.devices.get(device).ok_or(cudaErrorInvalidDevice)?.fault;
+        Ok((machine, device, fault.map_or(Ok(()), Err)))
     }
 
-    /// Does the same for a call in that context. The context is made if there is none, and the thread uses it
-    /// from now on.
+    /// Does the same for a call in that context, which must not have failed. The context is made if there is
+    /// none, and the thread uses it from now on.
     pub(crate) fn context(&self) -> Answer<(Guard, usize)> {
-        let (mut machine, device) = self.current()?;
-        thread::use_device();
-        if let Some(device) = machine.devices.get_mut(device) {
-            device.ended = false;
-        }
-        Ok((machine, device))
+        let (machine, device, fault) = self.current()?;
+        fault.map(|()| used(machine, device))
     }
 
     /// Does what [`Call::context`] does for a call that a fault does not stop, such as those about graphs.
     pub(crate) fn any_context(&self) -> Answer<(Guard, usize)> {
-        let (machine, device) = (self.machine()?, thread::device());
-        if machine.devices.get(device).is_some_and(|it| it.fault.is_some()) {
-            return Ok((machine, device));
-        }
-        drop(machine);
-        self.context()
+        let (machine, device, _) = self.current()?;
+        Ok(used(machine, device))
     }
 
     /// Checks that the context of the current device has not failed.

@@ -85,12 +85,17 @@ fn allocate(
     }
     machine.allocations.pools.check(pool, size)?;
     let it = machine.allocations.pools.get(pool)?;
-    let (device, on_host) = (it.device, it.place.is_host());
+    let managed = it.place.allocation == cudaMemAllocationTypeManaged.0;
+    let (device, on_host) = (it.device, it.place.is_host() || managed);
     if on_host && machine.captures.of(stream).is_some() {
         return Err(cudaErrorNotSupported);
     }
+    let (kind, flags) = match managed {
+        true => (Kind::Managed, cudaMemAttachGlobal),
+        false => (Kind::Pinned, cudaHostAllocMapped),
+    };
     let start = if on_host {
-        machine.allocations.allocate_host(device, size, Kind::Pinned, cudaHostAllocMapped, call.name)?
+        machine.allocations.allocate_host(device, size, kind, flags, call.name)?
     } else {
         machine.allocations.allocate(device, size, Kind::Pool, call.name)?
     };
@@ -131,10 +136,6 @@ api! {
         if pool.imported.is_some() {
             return Err(cudaErrorInvalidValue);
         }
-        if pool.place.allocation != cudaMemAllocationTypePinned.0 {
-            eprintln!("CUDA emulator: {}: memory of managed pools is not supported", call.name);
-            return Err(cudaErrorNotSupported);
-        }
         allocate(call, &mut machine, key, from, Some(out), size)
     }
 
@@ -145,12 +146,15 @@ api! {
             return Ok(());
         }
         let memory = address(memory);
-        // Pinned memory is freed so if it is a pool's.
+        // Memory that the host reaches is freed so if it is a pool's.
         let pooled = machine.allocations.pools.of(memory).is_some();
-        let kinds = [Kind::Device, if pooled { Kind::Pinned } else { Kind::Pool }, Kind::Pool];
-        machine.allocations.starting_at(memory, &kinds).ok_or(cudaErrorInvalidValue)?;
-        // A captured free runs when its graph runs.
+        let kinds: &[Kind] = if pooled { &[Kind::Pool, Kind::Pinned, Kind::Managed] } else { &[Kind::Pool, Kind::Device] };
+        let kind = machine.allocations.starting_at(memory, kinds).ok_or(cudaErrorInvalidValue)?.kind;
+        // A captured free runs when its graph runs, and takes memory of graphs only.
         if machine.captures.of(key).is_some() {
+            if pooled || kind == Kind::Device {
+                return Err(cudaErrorInvalidValue);
+            }
             return submit(&mut machine, key, call.name, Work::Free(memory), &[]).map(drop);
         }
         // A graph keeps the address of its memory for its next launch.

@@ -7,15 +7,14 @@ use super::graph::destroy;
 use super::{Call, Out, api, follows_null, put};
 use crate::error::Answer;
 use crate::graph::NodeOp;
-use crate::stream::{StreamId, Work, query, submit, synchronize};
+use crate::profile::profile;
+use crate::stream::{Stream, StreamId, Work, query, submit, synchronize};
 use crate::sys::*;
 
 /// The priorities of streams, from the least to the greatest.
 pub(super) const LEAST: c_int = 0;
 pub(super) const GREATEST: c_int = -5;
 
-/// The most bytes of an access policy window: `cudaDevAttrMaxAccessPolicyWindowSize`.
-const LARGEST_WINDOW: usize = 2 << 20;
 /// How many domains of memory synchronisation there are: `cudaDevAttrMemSyncDomainCount`.
 const DOMAINS: u8 = 4;
 
@@ -29,19 +28,24 @@ fn create(call: &Call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_in
     Ok(())
 }
 
-/// The error for an attribute that no stream has. CUDA follows the address of the others.
-fn unread(call: &Call, attr: cudaLaunchAttributeID) -> cudaError_t {
-    let known = [
-        cudaLaunchAttributeSynchronizationPolicy,
-        cudaLaunchAttributePriority,
-        cudaLaunchAttributeAccessPolicyWindow,
-        cudaLaunchAttributeMemSyncDomain,
-        cudaLaunchAttributeMemSyncDomainMap,
-    ];
-    if known.contains(&attr) {
-        follows_null(call, "the value of the attribute");
+/// The value of an attribute, if streams have it.
+fn attribute(stream: &Stream, attr: cudaLaunchAttributeID) -> Answer<cudaLaunchAttributeValue> {
+    match attr {
+        it if it == cudaLaunchAttributeSynchronizationPolicy => {
+            Ok(cudaLaunchAttributeValue { syncPolicy: cudaSynchronizationPolicy(stream.policy) })
+        }
+        it if it == cudaLaunchAttributePriority => Ok(cudaLaunchAttributeValue { priority: stream.priority }),
+        it if it == cudaLaunchAttributeAccessPolicyWindow => {
+            Ok(cudaLaunchAttributeValue { accessPolicyWindow: stream.window })
+        }
+        it if it == cudaLaunchAttributeMemSyncDomain => {
+            Ok(cudaLaunchAttributeValue { memSyncDomain: stream.domain })
+        }
+        it if it == cudaLaunchAttributeMemSyncDomainMap => {
+            Ok(cudaLaunchAttributeValue { memSyncDomainMap: stream.domains })
+        }
+        _ => Err(cudaErrorInvalidValue),
     }
-    cudaErrorInvalidValue
 }
 
 /// All that a stream has to do: waiting for it means waiting for these.
@@ -159,22 +163,11 @@ api! {
         call, stream: cudaStream_t, attr: cudaLaunchAttributeID, value: Out<'_, cudaLaunchAttributeValue>,
     ) {
         let (machine, _, key) = call.stream(stream)?;
-        let value = value.ok_or_else(|| unread(call, attr))?;
-        let stream = machine.streams.get(key)?;
-        if attr == cudaLaunchAttributeSynchronizationPolicy {
-            value.write(cudaLaunchAttributeValue { syncPolicy: cudaSynchronizationPolicy(stream.policy) });
-        } else if attr == cudaLaunchAttributePriority {
-            value.write(cudaLaunchAttributeValue { priority: stream.priority });
-        } else if attr == cudaLaunchAttributeAccessPolicyWindow {
-            value.write(cudaLaunchAttributeValue { accessPolicyWindow: stream.window });
-        } else if attr == cudaLaunchAttributeMemSyncDomain {
-            value.write(cudaLaunchAttributeValue { memSyncDomain: stream.domain });
-        } else if attr == cudaLaunchAttributeMemSyncDomainMap {
-            value.write(cudaLaunchAttributeValue { memSyncDomainMap: stream.domains });
-        } else {
-            return Err(cudaErrorInvalidValue);
+        let found = attribute(machine.streams.get(key)?, attr)?;
+        if value.is_none() {
+            follows_null(call, "the place of the answer");
         }
-        Ok(())
+        put(value, found)
     }
 
     /// Sets an attribute of a stream.
@@ -182,7 +175,8 @@ api! {
         call, stream: cudaStream_t, attr: cudaLaunchAttributeID, value: Option<&cudaLaunchAttributeValue>,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
-        let value = value.ok_or_else(|| unread(call, attr))?;
+        attribute(machine.streams.get(key)?, attr)?;
+        let Some(value) = value else { follows_null(call, "the value of the attribute") };
         if attr == cudaLaunchAttributeSynchronizationPolicy {
             // SAFETY: the attribute says which member of the union the program has set.
             let policy = unsafe { value.syncPolicy };
@@ -198,7 +192,7 @@ api! {
             // SAFETY: the attribute says which member of the union the program has set.
             let window = unsafe { value.accessPolicyWindow };
             let possible = (0.0..=1.0).contains(&window.hitRatio)
-                && window.num_bytes <= LARGEST_WINDOW
+                && i32::try_from(window.num_bytes).is_ok_and(|bytes| bytes <= profile().windows[1])
                 && window.hitProp.0 <= cudaAccessPropertyPersisting.0
                 && window.missProp.0 < cudaAccessPropertyPersisting.0;
             if !possible {
@@ -219,8 +213,6 @@ api! {
                 return Err(cudaErrorInvalidValue);
             }
             machine.streams.get_mut(key)?.domains = domains;
-        } else {
-            return Err(cudaErrorInvalidValue);
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ pub(super) fn source(
             // There may be no rows, rows may be empty, and rows may overlap.
             let fits = width <= limit(device, cudaDevAttrMaxTexture2DLinearWidth)
                 && height <= limit(device, cudaDevAttrMaxTexture2DLinearHeight)
-                && (1..=limit(device, cudaDevAttrMaxTexture2DLinearPitch)).contains(&pitch)
+                && pitch <= limit(device, cudaDevAttrMaxTexture2DLinearPitch)
                 && pitch.is_multiple_of(limit(device, cudaDevAttrTexturePitchAlignment));
             if !fits {
                 return Err(cudaErrorInvalidValue);
@@ -145,6 +145,13 @@ fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answ
     if fits { Ok(()) } else { Err(cudaErrorInvalidValue) }
 }
 
+/// A texture whose array is still there.
+fn live(machine: &Guard, texture: cudaTextureObject_t) -> Answer<&Object> {
+    let found = machine.allocations.objects.get(texture)?;
+    let gone = found.texture.is_none() || machine.allocations.is_without_array(texture)?;
+    if gone { Err(cudaErrorInvalidValue) } else { Ok(found) }
+}
+
 api! {
     /// Makes a texture.
     waits fn cudaCreateTextureObject(
@@ -174,7 +181,7 @@ api! {
     }
 
     /// Destroys a texture.
-    allowed fn cudaDestroyTextureObject(call, texture: cudaTextureObject_t) {
+    waits fn cudaDestroyTextureObject(call, texture: cudaTextureObject_t) {
         let (mut machine, _) = call.context()?;
         // As with other handles that may be null, nothing is no error.
         if texture == 0 {
@@ -194,17 +201,13 @@ api! {
     /// The resource of a texture.
     allowed fn cudaGetTextureObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
-        let found = machine.allocations.objects.get(texture)?;
-        if found.texture.is_none() || machine.allocations.is_without_array(texture)? {
-            return Err(cudaErrorInvalidValue);
-        }
-        put(out, found.resource.0)
+        put(out, live(&machine, texture)?.resource.0)
     }
 
     /// How a texture is read.
     allowed fn cudaGetTextureObjectTextureDesc(call, out: Out<'_, cudaTextureDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
-        let told = machine.allocations.objects.get(texture)?.texture.ok_or(cudaErrorInvalidValue)?;
+        let told = live(&machine, texture)?.texture.ok_or(cudaErrorInvalidValue)?;
         // An H200 returned unwritten bytes as the border's colour. No program can rely on them.
         put(out, cudaTextureDesc { borderColor: [f32::NAN; 4], ..told })
     }
@@ -214,10 +217,7 @@ api! {
         call, out: Out<'_, cudaResourceViewDesc>, texture: cudaTextureObject_t,
     ) {
         let (machine, _) = call.context()?;
-        let found = machine.allocations.objects.get(texture)?;
-        if found.texture.is_none() {
-            return Err(cudaErrorInvalidValue);
-        }
+        let found = live(&machine, texture)?;
         // Without a view, or nowhere to write it, there is no error either.
         if let (Some(view), Some(out)) = (found.view, out) {
             out.write(view);
@@ -227,7 +227,7 @@ api! {
 }
 
 api! {
-    /// Makes a surface of an array. In captures it is as a texture; no GPU was asked.
+    /// Makes a surface of an array.
     waits fn cudaCreateSurfaceObject(call, out: Out<'_, cudaSurfaceObject_t>, resource: *const cudaResourceDesc) {
         let (mut machine, device) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -242,7 +242,7 @@ api! {
     }
 
     /// Destroys a surface.
-    allowed fn cudaDestroySurfaceObject(call, surface: cudaSurfaceObject_t) {
+    waits fn cudaDestroySurfaceObject(call, surface: cudaSurfaceObject_t) {
         let (mut machine, _) = call.context()?;
         // As with other handles that may be null, nothing is no error.
         if surface == 0 {

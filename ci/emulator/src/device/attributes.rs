@@ -53,8 +53,8 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrMaxSharedMemoryPerBlockOptin => number(profile.most_shared()),
         it if it == cudaDevAttrHostRegisterSupported => 1,
         it if it == cudaDevAttrMaxBlocksPerMultiprocessor => number(profile.blocks),
-        it if it == cudaDevAttrMaxPersistingL2CacheSize => 2 << 20,
-        it if it == cudaDevAttrMaxAccessPolicyWindowSize => 2 << 20,
+        it if it == cudaDevAttrMaxPersistingL2CacheSize => profile.windows[0],
+        it if it == cudaDevAttrMaxAccessPolicyWindowSize => profile.windows[1],
         it if it == cudaDevAttrReservedSharedMemoryPerBlock => number(profile.reserved() << 10),
         it if it == cudaDevAttrMemoryPoolsSupported => 1,
         // File descriptors, and the handles of a fabric, of which this machine has none.
@@ -66,14 +66,8 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrHostMemoryPoolsSupported => 1,
         it if it == cudaDevAttrGPUDirectRDMASupported => 1,
         it if it == cudaDevAttrGPUDirectRDMAFlushWritesOptions => 1,
-        it if it == cudaDevAttrGPUDirectRDMAWritesOrdering => {
-            let order = if profile.orders_all_writes {
-                cudaGPUDirectRDMAWritesOrderingAllDevices
-            } else {
-                cudaGPUDirectRDMAWritesOrderingOwner
-            };
-            i32::try_from(order.0).unwrap_or(0)
-        }
+        // One H200 orders them for all devices, and another one only for its own.
+        it if it == cudaDevAttrGPUDirectRDMAWritesOrdering => number(cudaGPUDirectRDMAWritesOrderingOwner.0),
         // No device has these numbers.
         it if it == cudaDevAttrGpuPciDeviceId || it == cudaDevAttrGpuPciSubsystemId => 0x10de,
         it if it == cudaDevAttrIpcEventSupport => 1,

@@ -2,11 +2,11 @@
 //! and the runtime.
 
 use super::bytes::write;
-use super::env::{RuntimeAnswer, RuntimeCall, number};
+use super::env::{AccessKind, RuntimeAnswer, RuntimeCall, number};
 use super::fault::{Fault, Result};
 use super::file::{lanes, low};
 use super::launch::{Cached, Context};
-use super::memory::{BYTES, Verb};
+use super::memory::BYTES;
 use super::printf;
 use super::program::{CallSite, Element, Target, missing};
 use super::runtime::RuntimeFunction;
@@ -161,7 +161,7 @@ impl Warp {
         // Memory may have come or gone.
         cx.caches.fill(Cached::EMPTY);
         for (at, byte) in (first..).zip(output) {
-            let place = self.reach(cx, BYTES, at, (1, 1), lane, Verb::Write)?;
+            let place = self.reach(cx, BYTES, at, (1, 1), lane, AccessKind::Write)?;
             write(place, Element::U8, byte.into());
         }
         Ok(result)

@@ -7,11 +7,12 @@
 
 use super::bytes::{change, read, write};
 use super::cluster::{parts, with_rank};
+use super::env::AccessKind;
 use super::fault::{Fault, Result};
 use super::file::{LANES, Slots, Word, lanes};
 use super::launch::Context;
 use super::lower::modify;
-use super::memory::{Verb, WINDOW};
+use super::memory::WINDOW;
 use super::pending::Bulk;
 use super::program::{Access, BulkCopy, BulkSide, Element, Modify, Until};
 use super::tensor::{BYTES, PIECE, RANK, TensorMap};
@@ -135,7 +136,7 @@ impl Warp {
         (address, dimensions): (u64, u8),
         lane: usize,
     ) -> Result<Box<(TensorMap, [i32; RANK])>> {
-        let at = self.reach(cx, access, address, (BYTES as u64, 64), lane, Verb::Read)?;
+        let at = self.reach(cx, access, address, (BYTES as u64, 64), lane, AccessKind::Read)?;
         let mut bytes = [0; BYTES];
         for (n, byte) in bytes.iter_mut().enumerate() {
             *byte = super::bytes::read8(at.wrapping_add(n));
@@ -165,27 +166,27 @@ impl Warp {
     /// Checks the memory of both sides.
     fn check_bulk(&mut self, cx: &mut Context<'_>, bulk: &Bulk, lane: usize) -> Result {
         let Bulk { copy, to, from, bytes, .. } = *bulk;
-        for (side, address, verb) in [(copy.to, to, Verb::Write), (copy.from, from, Verb::Read)] {
+        for (side, address, kind) in [(copy.to, to, AccessKind::Write), (copy.from, from, AccessKind::Read)] {
             match (side, &bulk.tensor) {
                 (BulkSide::Bytes(access), None) => {
-                    self.span(cx, access, address, (bytes, PIECE), lane, verb)?;
+                    self.span(cx, access, address, (bytes, PIECE), lane, kind)?;
                 }
                 (BulkSide::Bytes(access), Some(tensor)) => {
                     let bytes = tensor.0.pitch() * tensor.0.rows();
-                    self.span(cx, access, address, (bytes, BOX), lane, verb)?;
+                    self.span(cx, access, address, (bytes, BOX), lane, kind)?;
                 }
                 (BulkSide::Tensor(access, _), Some(tensor)) => {
                     let ((map, at), access) = (&**tensor, global(access));
                     let size = map.size().unwrap_or(1);
                     let mut ends: Option<(u64, u64)> = None;
                     for (from, _, count) in
-                        (0..map.rows()).filter_map(|row| map.place(*at, row, !matches!(verb, Verb::Read)))
+                        (0..map.rows()).filter_map(|row| map.place(*at, row, kind != AccessKind::Read))
                     {
                         let (first, last) = ends.unwrap_or((from, from));
                         ends = Some((first.min(from), last.max(from + count * size)));
                     }
                     if let Some((first, end)) = ends {
-                        self.span(cx, access, first, (end - first, size), lane, verb)?;
+                        self.span(cx, access, first, (end - first, size), lane, kind)?;
                     }
                 }
                 _ => {}
@@ -242,11 +243,11 @@ impl Warp {
             let what = "a reduction that the elements of the tensor do not have";
             return Err(self.fault(cx, Fault::ILLEGAL_INSTRUCTION, what, lane));
         }
-        let verb = if reduce.is_some() { Verb::Change } else { Verb::Write };
+        let kind = if reduce.is_some() { AccessKind::Strong } else { AccessKind::Write };
         match (copy.to, copy.from, &bulk.tensor) {
             (BulkSide::Bytes(a), BulkSide::Bytes(b), _) => {
-                let source = self.reach(cx, b, from, (bytes, PIECE), lane, Verb::Read)?;
-                let target = self.reach(cx, a, to, (bytes, PIECE), lane, verb)?;
+                let source = self.reach(cx, b, from, (bytes, PIECE), lane, AccessKind::Read)?;
+                let target = self.reach(cx, a, to, (bytes, PIECE), lane, kind)?;
                 let size = ty(None).map_or(8, |ty| u64::from(ty.size()));
                 let each = Move { element: element(size), reduce };
                 for at in (0..bytes).step_by(usize::try_from(size).unwrap_or(8)) {
@@ -256,8 +257,8 @@ impl Warp {
             (BulkSide::Bytes(a), BulkSide::Tensor(b, _), Some(tensor)) => {
                 let (map, at) = &**tensor;
                 let all = (map.pitch() * map.rows(), BOX);
-                let target = self.reach(cx, a, to, all, lane, Verb::Write)?;
-                self.each_row(cx, global(b), (map, *at), to, lane, Verb::Read, |place, source| {
+                let target = self.reach(cx, a, to, all, lane, AccessKind::Write)?;
+                self.each_row(cx, global(b), (map, *at), to, lane, AccessKind::Read, |place, source| {
                     let target = offset(target, place - to);
                     let size = map.size().unwrap_or(1);
                     let bits = source.map_or(map.outside(), |at| map.loaded(read(at, element(size))));
@@ -267,9 +268,9 @@ impl Warp {
             (BulkSide::Tensor(a, _), BulkSide::Bytes(b), Some(tensor)) => {
                 let (map, at) = &**tensor;
                 let all = (map.pitch() * map.rows(), BOX);
-                let source = self.reach(cx, b, from, all, lane, Verb::Read)?;
+                let source = self.reach(cx, b, from, all, lane, AccessKind::Read)?;
                 let each = Move { element: element(map.size().unwrap_or(1)), reduce };
-                self.each_row(cx, global(a), (map, *at), from, lane, verb, |place, target| {
+                self.each_row(cx, global(a), (map, *at), from, lane, kind, |place, target| {
                     if let Some(target) = target {
                         each.one(target, read(offset(source, place - from), each.element));
                     }
@@ -290,17 +291,17 @@ impl Warp {
         (map, at): (&TensorMap, [i32; RANK]),
         shared: u64,
         lane: usize,
-        verb: Verb,
+        kind: AccessKind,
         mut f: impl FnMut(u64, Option<*mut u8>),
     ) -> Result {
         let size = map.size().unwrap_or(1);
         for row in 0..map.rows() {
             let start = shared + row * map.pitch();
-            let (before, within, found) = match map.place(at, row, !matches!(verb, Verb::Read)) {
+            let (before, within, found) = match map.place(at, row, kind != AccessKind::Read) {
                 None => (0, 0, core::ptr::null_mut()),
                 Some((address, before, within)) => {
                     let bytes = (within * size, size);
-                    (before, within, self.reach(cx, access, address, bytes, lane, verb)?)
+                    (before, within, self.reach(cx, access, address, bytes, lane, kind)?)
                 }
             };
             for number in 0..u64::from(map.boxes[0]) {

@@ -22,7 +22,7 @@ pub(super) fn with_rank(rank: u32, address: u64) -> u64 {
 }
 
 /// A cluster that is running.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Cluster {
     /// Its number in the grid.
     pub(super) number: u64,
@@ -49,16 +49,7 @@ unsafe impl Send for Cluster {}
 impl Cluster {
     /// A cluster whose blocks have not started.
     pub(super) fn new(number: u64, threads: u32) -> Self {
-        Self {
-            number,
-            members: Vec::new(),
-            generation: 0,
-            arrived: 0,
-            live: threads,
-            bulk: Vec::new(),
-            starved: HashMap::new(),
-            idle: 0,
-        }
+        Self { number, live: threads, ..Self::default() }
     }
 
     /// Notes the end of a block. Returns whether it was the last.

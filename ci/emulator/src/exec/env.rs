@@ -15,20 +15,20 @@ use super::runtime::RuntimeFunction;
 
 /// One live allocation, as a kernel may use it.
 #[derive(Clone, Copy, Debug)]
-pub struct Region {
+pub(crate) struct Region {
     /// First device address of the allocation.
-    pub start: u64,
+    pub(crate) start: u64,
     /// The address just past its last byte.
-    pub end: u64,
+    pub(crate) end: u64,
     /// The address in this process of the byte at `start`; the bytes up to `end` follow it.
-    pub host: *mut u8,
+    pub(crate) host: *mut u8,
     /// Whether a kernel may write here.
-    pub writable: bool,
+    pub(crate) writable: bool,
 }
 
 /// How an instruction touches memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessKind {
+pub(crate) enum AccessKind {
     /// It reads.
     Read,
     /// It writes.
@@ -41,19 +41,19 @@ pub enum AccessKind {
 
 /// The bytes that a kernel polls.
 #[derive(Clone, Copy, Debug)]
-pub struct Poll {
+pub(crate) struct Poll {
     /// The instruction that reads them.
-    pub pc: u32,
+    pub(crate) pc: u32,
     /// Where they are in this process.
-    pub at: *mut u8,
+    pub(crate) at: *mut u8,
     /// How many they are.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// How long the kernel has run.
-    pub time: Duration,
+    pub(crate) time: Duration,
 }
 
 /// The machine as a running kernel sees it.
-pub trait Env: Send {
+pub(crate) trait Env: Send {
     /// The number of processors that a kernel may use.
     fn processors(&self) -> usize {
         1
@@ -190,7 +190,7 @@ pub trait Env: Send {
 }
 
 /// Work on a stream that runs in bounded steps.
-pub trait Task: Send {
+pub(crate) trait Task: Send {
     /// Runs at most about `budget` units of work (warp instructions) and returns the state of the task.
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step;
 
@@ -212,7 +212,7 @@ pub trait Task: Send {
 
 /// The state of a task after one step.
 #[derive(Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// All work is done; the task must not be stepped again.
     Done,
     /// The budget is used up, or the task waits for a change outside.
@@ -223,52 +223,47 @@ pub enum Step {
 
 /// A call of the runtime by one thread.
 #[derive(Debug)]
-pub struct RuntimeCall<'a> {
+pub(crate) struct RuntimeCall<'a> {
     /// The function.
-    pub function: RuntimeFunction,
+    pub(crate) function: RuntimeFunction,
     /// The kernel that calls.
-    pub program: &'a Arc<Program>,
+    pub(crate) program: &'a Arc<Program>,
     /// The number of the thread's block.
-    pub block: u64,
+    pub(crate) block: u64,
     /// The number of the thread in its block.
-    pub thread: u32,
+    pub(crate) thread: u32,
     /// The calling instruction.
-    pub pc: u32,
+    pub(crate) pc: u32,
     /// The bytes of each argument.
-    pub arguments: Vec<Vec<u8>>,
+    pub(crate) arguments: Vec<Vec<u8>>,
     /// The structure that the first argument points to, if the function reads one.
-    pub structure: Vec<u8>,
+    pub(crate) structure: Vec<u8>,
 }
 
 impl RuntimeCall<'_> {
     /// An argument as a number; zero if there is none.
-    #[must_use]
-    pub fn number(&self, argument: usize) -> u64 {
+    pub(crate) fn number(&self, argument: usize) -> u64 {
         self.arguments.get(argument).map_or(0, |bytes| number(bytes, 0))
     }
 
     /// An argument as dimensions.
-    #[must_use]
-    pub fn dimensions(&self, argument: usize) -> [u32; 3] {
+    pub(crate) fn dimensions(&self, argument: usize) -> [u32; 3] {
         let bytes = self.arguments.get(argument).map_or(&[][..], |bytes| bytes);
         [0, 4, 8].map(|at| bytes.get(at..at + 4).map_or(0, |word| low(number(word, 0))))
     }
 
     /// Eight bytes of an argument that is a structure.
-    #[must_use]
-    pub fn part(&self, argument: usize, at: usize) -> u64 {
+    pub(crate) fn part(&self, argument: usize, at: usize) -> u64 {
         self.arguments.get(argument).map_or(0, |bytes| number(bytes, at))
     }
 
     /// Eight bytes of the structure as a number.
-    #[must_use]
-    pub fn field(&self, at: usize) -> u64 {
+    pub(crate) fn field(&self, at: usize) -> u64 {
         number(&self.structure, at)
     }
 
     /// Whether an address is in shared or local memory, or that of arguments, which other grids do not have.
-    #[must_use]
-    pub fn is_own_memory(address: u64) -> bool {
+    pub(crate) fn is_own_memory(address: u64) -> bool {
         (SHARED..CODE).contains(&address)
     }
 }
@@ -284,9 +279,9 @@ pub(super) fn number(bytes: &[u8], at: usize) -> u64 {
 
 /// The answer to a call.
 #[derive(Clone, Debug, Default)]
-pub struct RuntimeAnswer {
+pub(crate) struct RuntimeAnswer {
     /// The result: an error code or an address.
-    pub result: u64,
+    pub(crate) result: u64,
     /// The bytes that go to where the first argument points.
-    pub output: Vec<u8>,
+    pub(crate) output: Vec<u8>,
 }

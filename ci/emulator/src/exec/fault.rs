@@ -7,26 +7,26 @@ pub(super) type Result<T = (), E = Fault> = core::result::Result<T, E>;
 
 /// The error that ended a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(crate) struct Fault {
     /// The number of the `cudaError_t` that hardware gives for it.
-    pub code: u32,
+    pub(crate) code: u32,
     /// The error, with its place, thread and kernel.
-    pub message: String,
+    pub(crate) message: String,
     /// The thread and its instruction, if it is one thread's.
-    pub at: Option<ThreadLine>,
+    pub(crate) at: Option<ThreadLine>,
 }
 
 /// An instruction of a kernel, in PTX and in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CodeLine {
+pub(crate) struct CodeLine {
     /// The kernel or the function that has the instruction.
-    pub function: String,
+    pub(crate) function: String,
     /// Whether that is a function which the kernel calls.
-    pub called: bool,
+    pub(crate) called: bool,
     /// The line of the PTX text.
-    pub ptx: u32,
+    pub(crate) ptx: u32,
     /// File and line of the source, if the program has line information.
-    pub source: Option<(String, u32)>,
+    pub(crate) source: Option<(String, u32)>,
 }
 
 impl fmt::Display for CodeLine {
@@ -44,13 +44,13 @@ impl fmt::Display for CodeLine {
 
 /// A thread of a launch, and the instruction that it is at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ThreadLine {
+pub(crate) struct ThreadLine {
     /// The thread in its block.
-    pub thread: [u32; 3],
+    pub(crate) thread: [u32; 3],
     /// The block in the grid.
-    pub block: [u32; 3],
+    pub(crate) block: [u32; 3],
     /// The instruction.
-    pub code: CodeLine,
+    pub(crate) code: CodeLine,
 }
 
 impl fmt::Display for ThreadLine {
@@ -62,25 +62,23 @@ impl fmt::Display for ThreadLine {
 
 impl Fault {
     /// `cudaErrorLaunchOutOfResources`.
-    pub const OUT_OF_RESOURCES: u32 = 701;
+    pub(crate) const OUT_OF_RESOURCES: u32 = 701;
     /// `cudaErrorIllegalAddress`.
-    pub const ILLEGAL_ADDRESS: u32 = 700;
+    pub(crate) const ILLEGAL_ADDRESS: u32 = 700;
     /// `cudaErrorAssert`.
-    pub const ASSERT: u32 = 710;
+    pub(crate) const ASSERT: u32 = 710;
     /// `cudaErrorHardwareStackError`.
-    pub const STACK: u32 = 714;
+    pub(crate) const STACK: u32 = 714;
     /// `cudaErrorIllegalInstruction`.
-    pub const ILLEGAL_INSTRUCTION: u32 = 715;
+    pub(crate) const ILLEGAL_INSTRUCTION: u32 = 715;
     /// `cudaErrorMisalignedAddress`.
-    pub const MISALIGNED_ADDRESS: u32 = 716;
-    /// `cudaErrorInvalidAddressSpace`.
-    pub const INVALID_ADDRESS_SPACE: u32 = 717;
+    pub(crate) const MISALIGNED_ADDRESS: u32 = 716;
     /// `cudaErrorInvalidPc`.
-    pub const INVALID_PC: u32 = 718;
+    pub(crate) const INVALID_PC: u32 = 718;
     /// `cudaErrorLaunchFailure`.
-    pub const LAUNCH_FAILURE: u32 = 719;
+    pub(crate) const LAUNCH_FAILURE: u32 = 719;
     /// `cudaErrorNotSupported`.
-    pub const NOT_SUPPORTED: u32 = 801;
+    pub(crate) const NOT_SUPPORTED: u32 = 801;
 }
 
 impl fmt::Display for Fault {
@@ -93,7 +91,7 @@ impl core::error::Error for Fault {}
 
 /// A mistake within a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mistake {
+pub(crate) enum Mistake {
     /// Threads use the same bytes, and nothing orders them.
     Race,
     /// A thread reads shared memory that nobody has written.
@@ -110,16 +108,16 @@ pub enum Mistake {
 
 /// The report of a mistake.
 #[derive(Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// What it is.
-    pub mistake: Mistake,
+    pub(crate) mistake: Mistake,
     /// The same in words, with the kernel.
-    pub what: String,
+    pub(crate) what: String,
     /// The accesses or threads that take part.
-    pub parts: Vec<(String, ThreadLine)>,
+    pub(crate) parts: Vec<(String, ThreadLine)>,
     /// The bytes of global memory that the mistake is about: their address, and how many.
-    pub memory: Option<(u64, u64)>,
+    pub(crate) memory: Option<(u64, u64)>,
 }
 
 /// The reason why an image cannot be used: the code of the fault, and a message.
-pub type Refused = (u32, String);
+pub(crate) type Refused = (u32, String);

@@ -17,20 +17,20 @@ use std::sync::Arc;
 use half::{bf16, f16};
 
 /// Lanes of a warp.
-pub const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// All lanes.
-pub const FULL: u32 = u32::MAX;
+pub(crate) const FULL: u32 = u32::MAX;
 
 /// The index of a row of a [`File`]. The instruction knows the kind of the row.
-pub type Slot = u32;
+pub(crate) type Slot = u32;
 
 /// Set in a slot that names a constant.
-pub const CONSTANT: Slot = 1 << 29;
+pub(crate) const CONSTANT: Slot = 1 << 29;
 
 /// Class of a slot while a function is being lowered, in its two highest bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub(crate) enum Class {
     /// Up to 32 bits.
     Word,
     /// 64 bits.
@@ -41,43 +41,42 @@ pub enum Class {
 
 /// The constants of a kernel.
 #[derive(Debug, Default)]
-pub struct Constants {
+pub(crate) struct Constants {
     /// Rows of 32-bit constants.
-    pub words: Vec<[u32; LANES]>,
+    pub(crate) words: Vec<[u32; LANES]>,
     /// Rows of 64-bit constants.
-    pub wides: Vec<[u64; LANES]>,
+    pub(crate) wides: Vec<[u64; LANES]>,
 }
 
 /// The registers of one warp.
 #[derive(Debug)]
-pub struct File {
+pub(crate) struct File {
     /// Registers of up to 32 bits.
-    pub words: Vec<[u32; LANES]>,
+    pub(crate) words: Vec<[u32; LANES]>,
     /// Registers of 64 bits.
-    pub wides: Vec<[u64; LANES]>,
+    pub(crate) wides: Vec<[u64; LANES]>,
     /// Predicates.
-    pub preds: Vec<u32>,
+    pub(crate) preds: Vec<u32>,
     /// Constants.
-    pub constants: Arc<Constants>,
+    pub(crate) constants: Arc<Constants>,
     /// The carry flag of each lane.
-    pub carry: u32,
+    pub(crate) carry: u32,
 }
 
 /// Number of registers of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sizes {
+pub(crate) struct Sizes {
     /// Registers of up to 32 bits.
-    pub words: u32,
+    pub(crate) words: u32,
     /// Registers of 64 bits.
-    pub wides: u32,
+    pub(crate) wides: u32,
     /// Predicates.
-    pub preds: u32,
+    pub(crate) preds: u32,
 }
 
 impl File {
     /// Makes registers that hold zero.
-    #[must_use]
-    pub fn new(sizes: Sizes, constants: Arc<Constants>) -> Self {
+    pub(crate) fn new(sizes: Sizes, constants: Arc<Constants>) -> Self {
         Self {
             words: vec![[0; LANES]; sizes.words as usize],
             wides: vec![[0; LANES]; sizes.wides as usize],
@@ -88,7 +87,7 @@ impl File {
     }
 
     /// Sets all registers to zero.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.words.fill([0; LANES]);
         self.wides.fill([0; LANES]);
         self.preds.fill(0);
@@ -96,13 +95,12 @@ impl File {
     }
 
     /// A predicate's bits.
-    #[must_use]
-    pub fn pred(&self, slot: Slot) -> u32 {
+    pub(crate) fn pred(&self, slot: Slot) -> u32 {
         self.preds[slot as usize]
     }
 
     /// Sets a predicate in the lanes of a mask.
-    pub fn set_pred(&mut self, slot: Slot, bits: u32, mask: u32) {
+    pub(crate) fn set_pred(&mut self, slot: Slot, bits: u32, mask: u32) {
         let p = &mut self.preds[slot as usize];
         *p = (*p & !mask) | (bits & mask);
     }
@@ -145,7 +143,9 @@ pub(super) fn low(bits: u64) -> u32 {
 }
 
 /// A row's element.
-pub trait Word: Copy + Default + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
+pub(crate) trait Word:
+    Copy + Default + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self>
+{
     /// A register's or constant's row.
     fn row(file: &File, slot: Slot) -> &[Self; LANES];
     /// A register's row, to write.
@@ -206,7 +206,7 @@ word!(u32, words);
 word!(u64, wides);
 
 /// A type that registers hold.
-pub trait Value: Copy {
+pub(crate) trait Value: Copy {
     /// The element of the row that holds this type.
     type Word: Word;
     /// Reads it from a register.
@@ -243,14 +243,13 @@ value! {
 }
 
 /// The slots of an instruction; the first is the destination.
-pub type Slots = [Slot; 5];
+pub(crate) type Slots = [Slot; 5];
 
 /// A lowered instruction without side effects: works on the lanes of a mask.
-pub type Alu = fn(&mut File, &Slots, u32);
+pub(crate) type Alu = fn(&mut File, &Slots, u32);
 
 /// Takes the second of two forms of an operation if the processor has [`vectors`].
-#[must_use]
-pub fn best(plain: Alu, wide: Alu) -> Alu {
+pub(crate) fn best(plain: Alu, wide: Alu) -> Alu {
     #[cfg(target_arch = "x86_64")]
     if vectors::available() {
         return wide;
@@ -260,7 +259,7 @@ pub fn best(plain: Alu, wide: Alu) -> Alu {
 
 /// Makes an operation of a function of one operand, for all lanes at once.
 #[inline(always)]
-pub fn map1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
+pub(crate) fn map1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
     let a = A::Word::row(file, s[1]);
     let mut out = [D::Word::default(); LANES];
     for lane in 0..LANES {
@@ -271,7 +270,12 @@ pub fn map1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl F
 
 /// Does the same for two operands.
 #[inline(always)]
-pub fn map2<A: Value, B: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, B) -> D) {
+pub(crate) fn map2<A: Value, B: Value, D: Value>(
+    file: &mut File,
+    s: &Slots,
+    mask: u32,
+    f: impl Fn(A, B) -> D,
+) {
     let (a, b) = (A::Word::row(file, s[1]), B::Word::row(file, s[2]));
     let mut out = [D::Word::default(); LANES];
     for lane in 0..LANES {
@@ -282,7 +286,7 @@ pub fn map2<A: Value, B: Value, D: Value>(file: &mut File, s: &Slots, mask: u32,
 
 /// Does the same for three operands.
 #[inline(always)]
-pub fn map3<A: Value, B: Value, C: Value, D: Value>(
+pub(crate) fn map3<A: Value, B: Value, C: Value, D: Value>(
     file: &mut File,
     s: &Slots,
     mask: u32,
@@ -312,19 +316,24 @@ fn get<A: Value>(file: &File, slot: Slot, lane: usize) -> A {
 
 /// [`map1`] for a function that takes long.
 #[inline(always)]
-pub fn each1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
+pub(crate) fn each1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
     each(file, s[0], mask, |file, l| f(get(file, s[1], l)));
 }
 
 /// [`map2`] for a function that takes long.
 #[inline(always)]
-pub fn each2<A: Value, B: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, B) -> D) {
+pub(crate) fn each2<A: Value, B: Value, D: Value>(
+    file: &mut File,
+    s: &Slots,
+    mask: u32,
+    f: impl Fn(A, B) -> D,
+) {
     each(file, s[0], mask, |file, l| f(get(file, s[1], l), get(file, s[2], l)));
 }
 
 /// [`map3`] for a function that takes long.
 #[inline(always)]
-pub fn each3<A: Value, B: Value, C: Value, D: Value>(
+pub(crate) fn each3<A: Value, B: Value, C: Value, D: Value>(
     file: &mut File,
     s: &Slots,
     mask: u32,
@@ -335,7 +344,7 @@ pub fn each3<A: Value, B: Value, C: Value, D: Value>(
 
 /// The same for four operands.
 #[inline(always)]
-pub fn each4<A: Value, B: Value, C: Value, E: Value, D: Value>(
+pub(crate) fn each4<A: Value, B: Value, C: Value, E: Value, D: Value>(
     file: &mut File,
     s: &Slots,
     mask: u32,
@@ -348,7 +357,7 @@ pub fn each4<A: Value, B: Value, C: Value, E: Value, D: Value>(
 
 /// Applies a function of two operands and the predicate in the fourth slot.
 #[inline(always)]
-pub fn choose<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A, bool) -> A) {
+pub(crate) fn choose<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A, bool) -> A) {
     let (a, b, p) = (A::Word::row(file, s[1]), A::Word::row(file, s[2]), file.pred(s[3]));
     let mut out = [A::Word::default(); LANES];
     for lane in 0..LANES {
@@ -359,7 +368,7 @@ pub fn choose<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A, 
 
 /// Compares two operands into a predicate.
 #[inline(always)]
-pub fn compare<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A) -> bool) {
+pub(crate) fn compare<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A) -> bool) {
     let (a, b) = (A::Word::row(file, s[1]), A::Word::row(file, s[2]));
     let mut bits = 0;
     for lane in 0..LANES {
@@ -370,7 +379,7 @@ pub fn compare<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A)
 
 /// Tests one operand into a predicate.
 #[inline(always)]
-pub fn test<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> bool) {
+pub(crate) fn test<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> bool) {
     let a = A::Word::row(file, s[1]);
     let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(f(A::of(a[lane]))) << lane);
     file.set_pred(s[0], bits, mask);
@@ -378,7 +387,7 @@ pub fn test<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> bo
 
 /// Applies a function of three operands and the carry flag, which gives a value and the new flag.
 #[inline(always)]
-pub fn carry3<A: Value, D: Value>(
+pub(crate) fn carry3<A: Value, D: Value>(
     file: &mut File,
     s: &Slots,
     mask: u32,
@@ -407,13 +416,12 @@ pub fn carry3<A: Value, D: Value>(
 /// A closure that is written in such a function would have its features, and would not be inlined into the
 /// loop over the lanes, which has none. So the closures are written elsewhere.
 #[cfg(target_arch = "x86_64")]
-pub mod vectors {
+pub(crate) mod vectors {
     use super::{File, Slots, Value};
 
     /// Whether the processor has them.
-    #[must_use]
     #[inline]
-    pub fn available() -> bool {
+    pub(crate) fn available() -> bool {
         std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
     }
 
@@ -424,7 +432,7 @@ pub mod vectors {
             /// # Safety
             /// The vectors are [`available`].
             #[target_feature(enable = "avx2,fma")]
-            pub fn $map<$($t: Value),*>(file: &mut File, s: &Slots, mask: u32, f: impl Fn($($a),*) -> $d) {
+            pub(crate) fn $map<$($t: Value),*>(file: &mut File, s: &Slots, mask: u32, f: impl Fn($($a),*) -> $d) {
                 super::$map::<$($t),*>(file, s, mask, f);
             }
         )*};

@@ -2,7 +2,7 @@
 
 /// The dimensions of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Geometry {
+pub(crate) enum Geometry {
     /// One row.
     Line,
     /// Rows.
@@ -21,20 +21,17 @@ pub enum Geometry {
 
 impl Geometry {
     /// Whether the first coordinate is the number of a layer.
-    #[must_use]
-    pub fn is_layered(self) -> bool {
+    pub(crate) fn is_layered(self) -> bool {
         matches!(self, Self::Lines | Self::Planes | Self::Cubes)
     }
 
     /// Whether it is read by direction.
-    #[must_use]
-    pub fn is_cube(self) -> bool {
+    pub(crate) fn is_cube(self) -> bool {
         matches!(self, Self::Cube | Self::Cubes)
     }
 
     /// How many coordinates there are besides.
-    #[must_use]
-    pub fn dimensions(self) -> usize {
+    pub(crate) fn dimensions(self) -> usize {
         match self {
             Self::Line | Self::Lines => 1,
             Self::Plane | Self::Planes => 2,
@@ -45,7 +42,7 @@ impl Geometry {
 
 /// How a read of a texture selects a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LevelBy {
+pub(crate) enum LevelBy {
     /// It reads the first.
     Nothing,
     /// By number.
@@ -56,22 +53,22 @@ pub enum LevelBy {
 
 /// A read of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Read {
+pub(crate) struct Read {
     /// The dimensions.
-    pub geometry: Geometry,
+    pub(crate) geometry: Geometry,
     /// Whether the coordinate is the number of an element.
-    pub by_number: bool,
+    pub(crate) by_number: bool,
     /// Whether the registers are to hold floating-point numbers.
-    pub floats: bool,
+    pub(crate) floats: bool,
     /// How the level is selected.
-    pub level: LevelBy,
+    pub(crate) level: LevelBy,
     /// The channel of a gather: of the four neighbours one number each.
-    pub gathers: Option<u8>,
+    pub(crate) gathers: Option<u8>,
 }
 
 /// The effect of a surface access outside of its image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Boundary {
+pub(crate) enum Boundary {
     /// Ends the kernel.
     Trap,
     /// Takes the nearest element.

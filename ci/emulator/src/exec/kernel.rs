@@ -34,7 +34,7 @@ const WORKSPACE: u64 = 64;
 /// of a long kernel run on all processors if nothing can show their order. In the random schedule, draws say
 /// which block starts, which one has a turn, and how long it is.
 #[derive(Debug)]
-pub struct Kernel {
+pub(crate) struct Kernel {
     launch: Launch,
     /// The cluster that starts next.
     next: u64,
@@ -49,7 +49,8 @@ pub struct Kernel {
     /// The clusters before `next` that have not started, in the order in which they are to.
     drawn: Vec<u64>,
     caches: Vec<Cached>,
-    clock: u64,
+    /// The number of warp instructions that have run.
+    pub(super) clock: u64,
     workspace: u64,
     /// The accesses so far, if the machine looks for races.
     races: Option<Box<KernelRaces>>,
@@ -67,8 +68,7 @@ unsafe impl Send for Kernel {}
 
 impl Kernel {
     /// Prepares a launch to run.
-    #[must_use]
-    pub fn new(launch: Launch) -> Self {
+    pub(crate) fn new(launch: Launch) -> Self {
         let caches = vec![Cached::EMPTY; launch.program.accesses as usize];
         Self {
             launch,
@@ -88,18 +88,6 @@ impl Kernel {
             polls: None,
             inspected: false,
         }
-    }
-
-    /// The number of warp instructions that have run.
-    #[must_use]
-    pub fn clock(&self) -> u64 {
-        self.clock
-    }
-
-    /// The launch.
-    #[must_use]
-    pub fn launch(&self) -> &Launch {
-        &self.launch
     }
 
     /// The number of clusters.

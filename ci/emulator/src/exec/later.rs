@@ -4,10 +4,10 @@
 //! finds the old bytes. Addresses are checked when a copy is requested, and again when it is made.
 
 use super::bytes::{read8, write};
+use super::env::AccessKind;
 use super::fault::Result;
 use super::file::{Slots, Word, lanes};
 use super::launch::Context;
-use super::memory::Verb;
 use super::pending::Asked;
 use super::program::{AsyncCopy, CopyQueue, Element, NONE, Until};
 use super::warp::Warp;
@@ -70,8 +70,8 @@ impl Warp {
         let from = match read {
             0 => core::ptr::null_mut(),
             // The source is aligned to the full size, and only the bytes to read must exist.
-            _ => self.reach_range(cx, from, asked.from, (read, all), lane, Verb::Read)?,
+            _ => self.reach_range(cx, from, asked.from, (read, all), lane, AccessKind::Read)?,
         };
-        Ok((self.reach_range(cx, to, asked.to, (all, all), lane, Verb::Write)?, from))
+        Ok((self.reach_range(cx, to, asked.to, (all, all), lane, AccessKind::Write)?, from))
     }
 }

@@ -14,54 +14,53 @@ use crate::ptx::Space;
 
 /// A launch: the kernel, its shape and its arguments.
 #[derive(Clone, Debug)]
-pub struct Launch {
+pub(crate) struct Launch {
     /// The kernel.
-    pub program: Arc<Program>,
+    pub(crate) program: Arc<Program>,
     /// Blocks of the grid, in three dimensions.
-    pub grid: [u32; 3],
+    pub(crate) grid: [u32; 3],
     /// Threads of a block, in three dimensions.
-    pub block: [u32; 3],
+    pub(crate) block: [u32; 3],
     /// Bytes of shared memory asked for at the launch.
-    pub dynamic_shared: u32,
+    pub(crate) dynamic_shared: u32,
     /// The arguments, in the layout of [`Program::params`].
-    pub params: Vec<u8>,
+    pub(crate) params: Vec<u8>,
     /// Whether all blocks must be able to wait for each other.
-    pub cooperative: bool,
+    pub(crate) cooperative: bool,
     /// Blocks of a cluster, in three dimensions, if the program asked for clusters.
-    pub cluster: Option<[u32; 3]>,
+    pub(crate) cluster: Option<[u32; 3]>,
     /// The bytes of stack that a thread may use.
-    pub stack: u32,
+    pub(crate) stack: u32,
     /// The multiprocessors of the device.
-    pub processor: Processor,
+    pub(crate) processor: Processor,
     /// The launch's number, for `%gridid`.
-    pub number: u64,
+    pub(crate) number: u64,
 }
 
 /// The multiprocessors of a device.
 #[derive(Clone, Copy, Debug)]
-pub struct Processor {
+pub(crate) struct Processor {
     /// How many there are.
-    pub count: u32,
+    pub(crate) count: u32,
     /// Bytes of shared memory of each.
-    pub shared: u32,
+    pub(crate) shared: u32,
     /// How many of them are kept for each block.
-    pub reserved: u32,
+    pub(crate) reserved: u32,
     /// Threads of each.
-    pub threads: u32,
+    pub(crate) threads: u32,
     /// Blocks of each.
-    pub blocks: u32,
+    pub(crate) blocks: u32,
 }
 
 impl Processor {
     /// Those of an H200.
-    pub const LARGE: Self =
+    pub(crate) const LARGE: Self =
         Self { count: 132, shared: 228 << 10, reserved: 1 << 10, threads: 2048, blocks: 32 };
 }
 
 impl Launch {
     /// A launch with the limits of a large device.
-    #[must_use]
-    pub fn new(program: Arc<Program>, grid: [u32; 3], block: [u32; 3], params: Vec<u8>) -> Self {
+    pub(crate) fn new(program: Arc<Program>, grid: [u32; 3], block: [u32; 3], params: Vec<u8>) -> Self {
         Self {
             program,
             grid,
@@ -77,65 +76,55 @@ impl Launch {
     }
 
     /// Threads of a block.
-    #[must_use]
-    pub fn threads(&self) -> u32 {
+    pub(crate) fn threads(&self) -> u32 {
         self.block.iter().fold(1, |n, &d| n.saturating_mul(d))
     }
 
     /// Blocks of the grid.
-    #[must_use]
-    pub fn blocks(&self) -> u64 {
+    pub(crate) fn blocks(&self) -> u64 {
         self.grid.iter().fold(1, |n, &d| n.saturating_mul(u64::from(d)))
     }
 
     /// Bytes of shared memory of a block.
-    #[must_use]
-    pub fn shared(&self) -> u32 {
+    pub(crate) fn shared(&self) -> u32 {
         self.program.static_shared.saturating_add(self.dynamic_shared)
     }
 
     /// The number of blocks that a multiprocessor holds at a time.
-    #[must_use]
-    pub fn blocks_per_multiprocessor(&self) -> u32 {
+    pub(crate) fn blocks_per_multiprocessor(&self) -> u32 {
         self.blocks_within(self.processor.shared)
     }
 
     /// The number of blocks that a multiprocessor with so many bytes of shared memory holds.
-    #[must_use]
-    pub fn blocks_within(&self, shared: u32) -> u32 {
+    pub(crate) fn blocks_within(&self, shared: u32) -> u32 {
         let threads = self.threads().max(1).next_multiple_of(32);
         let by_memory = shared / self.shared().saturating_add(self.processor.reserved).max(1);
         (self.processor.threads / threads).min(by_memory).min(self.processor.blocks)
     }
 
     /// The number of blocks that run at the same time.
-    #[must_use]
-    pub fn resident(&self) -> u64 {
+    pub(crate) fn resident(&self) -> u64 {
         u64::from(self.blocks_per_multiprocessor().max(1)) * u64::from(self.processor.count.max(1))
     }
 
     /// Blocks of a cluster along each axis. Without clusters each block is one.
-    #[must_use]
-    pub fn cluster_shape(&self) -> [u32; 3] {
+    pub(crate) fn cluster_shape(&self) -> [u32; 3] {
         self.cluster.unwrap_or([1; 3])
     }
 
     /// Blocks of a cluster.
-    #[must_use]
-    pub fn cluster_blocks(&self) -> u32 {
+    pub(crate) fn cluster_blocks(&self) -> u32 {
         self.cluster_shape().iter().fold(1, |n, &d| n.saturating_mul(d))
     }
 
     /// Clusters of the grid along each axis.
-    #[must_use]
-    pub fn clusters(&self) -> [u32; 3] {
+    pub(crate) fn clusters(&self) -> [u32; 3] {
         let shape = self.cluster_shape();
         [0, 1, 2].map(|axis| self.grid[axis] / shape[axis].max(1))
     }
 
     /// The position of a block in the grid and in its cluster, by its rank in the cluster.
-    #[must_use]
-    pub fn member(&self, cluster: u64, rank: u32) -> ([u32; 3], [u32; 3]) {
+    pub(crate) fn member(&self, cluster: u64, rank: u32) -> ([u32; 3], [u32; 3]) {
         let ([x, y, _], shape) = (self.clusters().map(u64::from), self.cluster_shape());
         let small = |v: u64| u32::try_from(v).unwrap_or(u32::MAX);
         let at = [cluster % x.max(1), cluster / x.max(1) % y.max(1), cluster / (x * y).max(1)].map(small);
@@ -145,15 +134,13 @@ impl Launch {
     }
 
     /// The number of a block in the grid.
-    #[must_use]
-    pub fn block_number(&self, [x, y, z]: [u32; 3]) -> u64 {
+    pub(crate) fn block_number(&self, [x, y, z]: [u32; 3]) -> u64 {
         let [w, h, _] = self.grid.map(u64::from);
         u64::from(x) + w * (u64::from(y) + h * u64::from(z))
     }
 
     /// The position of a thread in its block.
-    #[must_use]
-    pub fn thread(&self, linear: u32) -> [u32; 3] {
+    pub(crate) fn thread(&self, linear: u32) -> [u32; 3] {
         let [x, y, _] = self.block;
         [linear % x.max(1), linear / x.max(1) % y.max(1), linear / (x * y).max(1)]
     }

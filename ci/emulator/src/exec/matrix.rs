@@ -13,10 +13,10 @@
     expect(unsafe_code, reason = "functions for newer processors are called after asking for them")
 )]
 
+use super::env::AccessKind;
 use super::fault::Result;
 use super::file::{FULL, LANES, Slots, Word, lanes, low};
 use super::launch::Context;
-use super::memory::Verb;
 use super::number::Number;
 use super::program::{Access, Matrix, NONE, Until};
 use super::tile::{FragmentLayout, Multiply, Order, Tile};
@@ -226,7 +226,7 @@ impl Warp {
             }
             Matrix::Load(access, tile, order) => {
                 let mut out = vec![[0; LANES]; tile.registers];
-                self.each(cx, access, tile, order, s, Verb::Read, |at, lane, held| {
+                self.each(cx, access, tile, order, s, AccessKind::Read, |at, lane, held| {
                     let bits = super::bytes::read(at, access.element);
                     tile.set(&mut out, lane, held, bits);
                 })?;
@@ -234,7 +234,7 @@ impl Warp {
             }
             Matrix::Store(access, tile, order) => {
                 let table = std::mem::take(&mut self.table);
-                self.each(cx, access, tile, order, s, Verb::Write, |at, lane, held| {
+                self.each(cx, access, tile, order, s, AccessKind::Write, |at, lane, held| {
                     super::bytes::write(at, access.element, tile.bits(&table, lane, held));
                 })?;
             }
@@ -264,7 +264,7 @@ impl Warp {
                 if live >> lane & 1 == 0 {
                     continue;
                 }
-                let at = self.reach(cx, a, addresses[lane], (ROW, ROW), lane, Verb::Read)?;
+                let at = self.reach(cx, a, addresses[lane], (ROW, ROW), lane, AccessKind::Read)?;
                 for word in 0..4 {
                     rows[words + word] = u64::from(super::bytes::read32(at.wrapping_add(word * 4)));
                 }
@@ -286,7 +286,7 @@ impl Warp {
                 if live >> lane & 1 == 0 {
                     continue;
                 }
-                let at = self.reach(cx, a, addresses[lane], (ROW, ROW), lane, Verb::Write)?;
+                let at = self.reach(cx, a, addresses[lane], (ROW, ROW), lane, AccessKind::Write)?;
                 for column in 0..8 {
                     let element = match order {
                         Order::Rows => half_of(&rows, row, column),
@@ -308,7 +308,7 @@ impl Warp {
         tile: Tile,
         order: Order,
         s: &Slots,
-        verb: Verb,
+        kind: AccessKind,
         mut f: impl FnMut(*mut u8, usize, Held),
     ) -> Result {
         let (first, apart) = (self.addresses(access, s[4]), *u32::row(&self.file, s[3]));
@@ -328,7 +328,7 @@ impl Warp {
                 let elements = u64::from(apart[lane]) * line as u64 + along as u64;
                 first[lane].wrapping_add(elements * size)
             });
-            if let Some(near) = self.near_to(cx, one, &addresses, self.live, !matches!(verb, Verb::Read))
+            if let Some(near) = self.near_to(cx, one, &addresses, self.live, kind != AccessKind::Read)
                 && !cx.watched
                 && !cx.traced
             {
@@ -336,7 +336,7 @@ impl Warp {
                 continue;
             }
             for lane in lanes(self.live) {
-                f(self.reach(cx, access, addresses[lane], (size, size), lane, verb)?, lane, held);
+                f(self.reach(cx, access, addresses[lane], (size, size), lane, kind)?, lane, held);
             }
         }
         Ok(())

@@ -6,10 +6,11 @@
 
 use super::bytes::{read64, write};
 use super::cluster::with_rank;
+use super::env::AccessKind;
 use super::fault::{Fault, Result};
 use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
-use super::memory::{Verb, WINDOW};
+use super::memory::WINDOW;
 use super::program::{Access, Element, MbarrierOp, NONE, Until};
 use super::warp::{Flow, Group, Warp};
 
@@ -88,7 +89,7 @@ impl Warp {
             };
             let tests = matches!(op, MbarrierOp::Test { .. });
             let brings = tests && self.bulk_arrives(cx, access, addresses[lane], lane)?;
-            let at = self.reach(cx, access, addresses[lane], (8, 8), lane, Verb::Change)?;
+            let at = self.reach(cx, access, addresses[lane], (8, 8), lane, AccessKind::Strong)?;
             if !tests || brings {
                 self.order(cx, |order, block, warp| {
                     if op == MbarrierOp::Init {
@@ -202,7 +203,7 @@ impl Warp {
         address: u64,
         lane: usize,
     ) -> Result {
-        let at = self.span(cx, access, address, (8, 8), lane, Verb::Change)?;
+        let at = self.span(cx, access, address, (8, 8), lane, AccessKind::Strong)?;
         if State::unpack(read64(at)).expected == 0 {
             let what = format!("the mbarrier at {address:#x} was not begun by mbarrier.init, or is ended");
             return Err(self.fault(cx, Fault::LAUNCH_FAILURE, &what, lane));
@@ -219,7 +220,7 @@ impl Warp {
         bytes: u64,
         lane: usize,
     ) -> Result {
-        let at = self.reach(cx, access, address, (8, 8), lane, Verb::Change)?;
+        let at = self.reach(cx, access, address, (8, 8), lane, AccessKind::Strong)?;
         let mut state = State::unpack(read64(at));
         state.bytes -= bytes.cast_signed();
         if state.bytes.unsigned_abs() > MOST_BYTES {

@@ -36,14 +36,6 @@ pub(super) const BYTES: Access = Access {
 
 type Pointers = [*mut u8; LANES];
 
-/// The kind of access that a thread attempts, for messages.
-#[derive(Clone, Copy)]
-pub(super) enum Verb {
-    Read,
-    Write,
-    Change,
-}
-
 impl Warp {
     /// `ld`.
     #[inline(always)]
@@ -102,7 +94,7 @@ impl Warp {
 
     /// The same for lanes that may be anywhere.
     fn load_far(&mut self, cx: &mut Context<'_>, a: Access, s: &Slots, mask: u32) -> Result {
-        let at = self.pointers(cx, a, s, mask, Verb::Read)?;
+        let at = self.pointers(cx, a, s, mask, AccessKind::Read)?;
         if cx.watched {
             self.tell_unwritten(cx, a, &at, mask);
         }
@@ -159,7 +151,7 @@ impl Warp {
 
     /// The same for lanes that may be anywhere.
     fn store_far(&mut self, cx: &mut Context<'_>, a: Access, s: &Slots, mask: u32) -> Result {
-        let at = self.pointers(cx, a, s, mask, Verb::Write)?;
+        let at = self.pointers(cx, a, s, mask, AccessKind::Write)?;
         if cx.watched {
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
         }
@@ -200,7 +192,7 @@ impl Warp {
         s: &Slots,
         mask: u32,
     ) -> Result {
-        let at = self.pointers(cx, a, s, mask, Verb::Change)?;
+        let at = self.pointers(cx, a, s, mask, AccessKind::Strong)?;
         if cx.watched {
             self.tell_unwritten(cx, a, &at, mask);
             lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
@@ -437,13 +429,20 @@ impl Warp {
 
     /// Reports reads of bytes that nobody has written.
     fn tell_unwritten(&self, cx: &mut Context<'_>, a: Access, at: &Pointers, mask: u32) {
-        lanes(mask).for_each(|lane| self.tell_unwritten_at(cx, at[lane], a.bytes(), lane));
+        lanes(mask).for_each(|lane| self.tell_unwritten_at(cx, at[lane], a.bytes(), lane, ""));
     }
 
-    /// Does the same for a single lane.
-    fn tell_unwritten_at(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize) {
+    /// Does the same for a single lane, with words for what the bytes are of.
+    pub(super) fn tell_unwritten_at(
+        &self,
+        cx: &mut Context<'_>,
+        at: *mut u8,
+        bytes: u64,
+        lane: usize,
+        of: &str,
+    ) {
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
-            let what = format!("read of {bytes} bytes: {told}");
+            let what = format!("read of {bytes} bytes{of}: {told}");
             let line = self.fault(cx, 0, &what, lane).message;
             cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
         }
@@ -456,10 +455,10 @@ impl Warp {
         a: Access,
         s: &Slots,
         mask: u32,
-        verb: Verb,
+        kind: AccessKind,
     ) -> Result<Pointers> {
         let mut at = [core::ptr::null_mut(); LANES];
-        if let Some(near) = self.near(cx, a, s[4], mask, !matches!(verb, Verb::Read)) {
+        if let Some(near) = self.near(cx, a, s[4], mask, kind != AccessKind::Read) {
             for (lane, at) in at.iter_mut().enumerate() {
                 *at = near.pointer(lane);
             }
@@ -467,7 +466,7 @@ impl Warp {
         }
         let addresses = self.addresses(a, s[4]);
         for lane in lanes(mask) {
-            at[lane] = self.span(cx, a, addresses[lane], (a.bytes(), a.bytes()), lane, verb)?;
+            at[lane] = self.span(cx, a, addresses[lane], (a.bytes(), a.bytes()), lane, kind)?;
         }
         Ok(at)
     }
@@ -544,16 +543,16 @@ impl Warp {
         address: u64,
         (bytes, align): (u64, u64),
         lane: usize,
-        verb: Verb,
+        kind: AccessKind,
     ) -> Result<*mut u8> {
-        let at = self.span(cx, a, address, (bytes, align), lane, verb)?;
+        let at = self.span(cx, a, address, (bytes, align), lane, kind)?;
         if cx.watched {
-            match verb {
-                Verb::Write => cx.env.wrote(at, bytes),
-                Verb::Read | Verb::Change => self.tell_unwritten_at(cx, at, bytes, lane),
+            match kind {
+                AccessKind::Write => cx.env.wrote(at, bytes),
+                _ => self.tell_unwritten_at(cx, at, bytes, lane, ""),
             }
         }
-        self.trace_one(cx, a, (address, at), bytes, lane, verb);
+        self.trace_one(cx, a, (address, at), bytes, lane, kind);
         Ok(at)
     }
 
@@ -565,14 +564,9 @@ impl Warp {
         (address, at): (u64, *mut u8),
         bytes: u64,
         lane: usize,
-        verb: Verb,
+        kind: AccessKind,
     ) {
         if cx.traced {
-            let kind = match verb {
-                Verb::Read => AccessKind::Read,
-                Verb::Write => AccessKind::Write,
-                Verb::Change => AccessKind::Strong,
-            };
             cx.trace_bytes(a, kind, &[at; LANES], (1 << lane, bytes));
             self.note(cx, a, kind, (address, at), bytes, lane, false);
         }
@@ -586,15 +580,15 @@ impl Warp {
         address: u64,
         (bytes, all): (u64, u64),
         lane: usize,
-        verb: Verb,
+        kind: AccessKind,
     ) -> Result<*mut u8> {
         if bytes == all || address & (all - 1) != 0 {
-            return self.reach(cx, a, address, (all, all), lane, verb);
+            return self.reach(cx, a, address, (all, all), lane, kind);
         }
         // They are of one allocation, if the first and the last one are there.
-        self.reach(cx, a, address + bytes - 1, (1, 1), lane, verb)?;
-        let at = self.reach(cx, a, address, (1, 1), lane, verb)?;
-        self.trace_one(cx, a, (address, at), bytes, lane, verb);
+        self.reach(cx, a, address + bytes - 1, (1, 1), lane, kind)?;
+        let at = self.reach(cx, a, address, (1, 1), lane, kind)?;
+        self.trace_one(cx, a, (address, at), bytes, lane, kind);
         Ok(at)
     }
 
@@ -606,7 +600,7 @@ impl Warp {
         address: u64,
         (bytes, align): (u64, u64),
         lane: usize,
-        verb: Verb,
+        kind: AccessKind,
     ) -> Result<*mut u8> {
         let (space, inside) = match a.space {
             Space::Generic => match address & !WINDOW {
@@ -618,12 +612,12 @@ impl Warp {
             space => (space, address),
         };
         let wrong = |cx: &mut Context<'_>, code: u32, why: &str, thread: u32| {
-            let verb = match verb {
-                Verb::Read => "read",
-                Verb::Write => "write",
-                Verb::Change => "atomic access",
+            let verb = match kind {
+                AccessKind::Read | AccessKind::StrongRead => "read",
+                AccessKind::Write => "write",
+                AccessKind::Strong => "atomic access",
             };
-            let kind = match space {
+            let memory = match space {
                 Space::Shared => "shared",
                 Space::Local => "local",
                 Space::Param => "argument",
@@ -634,7 +628,7 @@ impl Warp {
                 (offset, Some(rank)) if space == Space::Shared && rank == u64::from(cx.rank) => offset,
                 _ => inside,
             };
-            cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {shown:#x}: {why}"), thread)
+            cx.fault(code, &format!("{memory} {verb} of {bytes} bytes at {shown:#x}: {why}"), thread)
         };
         let thread = self.thread(lane);
         if inside & (align - 1) != 0 {
@@ -664,7 +658,7 @@ impl Warp {
             }
             Space::Param => {
                 let len = cx.launch.params.len() as u64;
-                if !matches!(verb, Verb::Read) {
+                if kind != AccessKind::Read {
                     return Err(wrong(cx, Fault::ILLEGAL_ADDRESS, "arguments are read-only", thread));
                 }
                 if within(len) {
@@ -691,7 +685,7 @@ impl Warp {
                     );
                     return Err(wrong(cx, Fault::ILLEGAL_ADDRESS, &why, thread));
                 }
-                if !r.writable && !matches!(verb, Verb::Read) {
+                if !r.writable && kind != AccessKind::Read {
                     return Err(wrong(cx, Fault::ILLEGAL_ADDRESS, "the memory is read-only", thread));
                 }
                 let known =
@@ -713,7 +707,7 @@ impl Warp {
         lane: usize,
     ) -> Result {
         for (at, byte) in (address..).zip(out) {
-            *byte = read8(self.span(cx, BYTES, at, (1, 1), lane, Verb::Read)?);
+            *byte = read8(self.span(cx, BYTES, at, (1, 1), lane, AccessKind::Read)?);
         }
         Ok(())
     }

@@ -12,8 +12,7 @@ use super::rounding::seal;
 
 /// A number of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the PTX language")]
-pub enum Number {
+pub(crate) enum Number {
     F16,
     Bf16,
     Tf32,
@@ -31,8 +30,7 @@ pub enum Number {
 
 impl Number {
     /// Reads a type's name.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
+    pub(crate) fn named(word: &str) -> Option<Self> {
         Some(match word {
             "f16" => Self::F16,
             "bf16" => Self::Bf16,
@@ -52,9 +50,8 @@ impl Number {
     }
 
     /// Its bits.
-    #[must_use]
     #[inline]
-    pub fn bits(self) -> u32 {
+    pub(crate) fn bits(self) -> u32 {
         match self {
             Self::B1 => 1,
             Self::S4 | Self::U4 => 4,
@@ -66,8 +63,7 @@ impl Number {
     }
 
     /// How many are in a register.
-    #[must_use]
-    pub fn per_register(self) -> usize {
+    pub(crate) fn per_register(self) -> usize {
         (32 / self.bits() as usize).max(1)
     }
 

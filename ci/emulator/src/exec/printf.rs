@@ -2,7 +2,7 @@
 
 /// A piece of a format: text, or one conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     /// Text that stands for itself.
     Text(&'a str),
     /// `%...`.
@@ -11,7 +11,7 @@ pub enum Piece<'a> {
 
 /// One conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conversion<'a> {
+pub(crate) struct Conversion<'a> {
     left: bool,
     plus: bool,
     space: bool,
@@ -36,8 +36,7 @@ enum Size {
 }
 
 /// Cuts a format into pieces.
-#[must_use]
-pub fn pieces(format: &str) -> Vec<Piece<'_>> {
+pub(crate) fn pieces(format: &str) -> Vec<Piece<'_>> {
     let mut list = Vec::new();
     let mut rest = format;
     while !rest.is_empty() {
@@ -126,8 +125,7 @@ fn conversion(text: &str) -> Option<(Conversion<'_>, usize)> {
 
 impl Piece<'_> {
     /// The sizes of the arguments that it takes, in order.
-    #[must_use]
-    pub fn arguments(&self) -> Vec<u64> {
+    pub(crate) fn arguments(&self) -> Vec<u64> {
         let Self::Conversion(c) = self else { return Vec::new() };
         let mut list = Vec::new();
         list.extend((c.width == Size::Argument).then_some(4));
@@ -141,13 +139,12 @@ impl Piece<'_> {
     }
 
     /// Whether its last argument is the address of text.
-    #[must_use]
-    pub fn wants_text(&self) -> bool {
+    pub(crate) fn wants_text(&self) -> bool {
         matches!(self, Self::Conversion(c) if c.letter == 's')
     }
 
     /// Writes it, given the bits of its arguments.
-    pub fn write(&self, values: &[u64], string: Option<&str>, out: &mut String) {
+    pub(crate) fn write(&self, values: &[u64], string: Option<&str>, out: &mut String) {
         match self {
             Self::Text(text) => out.push_str(text),
             Self::Conversion(c) => c.write(values, string, out),

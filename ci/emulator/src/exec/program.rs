@@ -13,94 +13,94 @@ use super::tile::{Multiply, Order, Tile, Warpgroup};
 use crate::ptx::{Space, Type};
 
 /// A slot that is not used.
-pub const NONE: Slot = Slot::MAX;
+pub(crate) const NONE: Slot = Slot::MAX;
 
 /// Where function addresses start: the function with number `n` of a module is at `CODE + 16·n`.
-pub const CODE: u64 = 0x0400_0000_0000_0000;
+pub(crate) const CODE: u64 = 0x0400_0000_0000_0000;
 /// Where the window over a block's shared memory starts.
-pub const SHARED: u64 = 0x0100_0000_0000_0000;
+pub(crate) const SHARED: u64 = 0x0100_0000_0000_0000;
 /// Where the window over a thread's local memory starts.
-pub const LOCAL: u64 = 0x0200_0000_0000_0000;
+pub(crate) const LOCAL: u64 = 0x0200_0000_0000_0000;
 /// Where the window over a kernel's arguments starts.
-pub const PARAM: u64 = 0x0300_0000_0000_0000;
+pub(crate) const PARAM: u64 = 0x0300_0000_0000_0000;
 
 /// The special register with the place of the shared memory that the system reserves for cooperative groups.
 /// A kernel that reads it has such an array behind its own.
-pub const RESERVED: &str = "%reserved_smem_offset_1";
+pub(crate) const RESERVED: &str = "%reserved_smem_offset_1";
 
 /// A lowered kernel.
 #[derive(Debug, Default)]
-pub struct Program {
+pub(crate) struct Program {
     /// The kernel's name.
-    pub name: String,
+    pub(crate) name: String,
     /// The number of its module among those of the process.
-    pub module: usize,
+    pub(crate) module: usize,
     /// All instructions; those of callees come before those of callers.
-    pub code: Vec<Ins>,
+    pub(crate) code: Vec<Ins>,
     /// The PTX line of each instruction.
-    pub lines: Vec<u32>,
+    pub(crate) lines: Vec<u32>,
     /// Where source lines change: instruction, file, line.
-    pub locations: Vec<(u32, u32, u32)>,
+    pub(crate) locations: Vec<(u32, u32, u32)>,
     /// Names of source files.
-    pub files: HashMap<u32, Arc<str>>,
+    pub(crate) files: HashMap<u32, Arc<str>>,
     /// The functions; the kernel is the last.
-    pub functions: Vec<Routine>,
+    pub(crate) functions: Vec<Routine>,
     /// Functions by the number that stands in function pointers.
-    pub by_number: HashMap<u64, u32>,
+    pub(crate) by_number: HashMap<u64, u32>,
     /// Why the instructions lowered to [`Op::Unsupported`] cannot be run.
-    pub unsupported: Vec<String>,
+    pub(crate) unsupported: Vec<String>,
     /// Whether it has approximate instructions, whose last bits differ from device to device.
-    pub approximate: bool,
+    pub(crate) approximate: bool,
     /// Matrix operations that instructions refer to.
-    pub matrices: Vec<Matrix>,
+    pub(crate) matrices: Vec<Matrix>,
     /// Asynchronous copies that instructions refer to.
-    pub copies: Vec<AsyncCopy>,
+    pub(crate) copies: Vec<AsyncCopy>,
     /// Bulk copies that instructions refer to.
-    pub bulk_copies: Vec<BulkCopy>,
+    pub(crate) bulk_copies: Vec<BulkCopy>,
     /// Calls that instructions refer to.
-    pub calls: Vec<CallSite>,
+    pub(crate) calls: Vec<CallSite>,
     /// Branch tables that instructions refer to.
-    pub tables: Vec<Vec<u32>>,
+    pub(crate) tables: Vec<Vec<u32>>,
     /// Constants.
-    pub constants: Arc<Constants>,
+    pub(crate) constants: Arc<Constants>,
     /// Registers of all functions together.
-    pub sizes: Sizes,
+    pub(crate) sizes: Sizes,
     /// Bytes of shared memory declared with a size.
-    pub static_shared: u32,
+    pub(crate) static_shared: u32,
     /// Bytes of all arguments together.
-    pub param_bytes: u32,
+    pub(crate) param_bytes: u32,
     /// Offset and size of each argument.
-    pub params: Vec<(u32, u32)>,
+    pub(crate) params: Vec<(u32, u32)>,
     /// How many instructions access memory: each has a place in a cache of regions.
-    pub accesses: u32,
+    pub(crate) accesses: u32,
     /// The architecture of the PTX, such as 75 for `sm_75`.
-    pub architecture: Option<u32>,
+    pub(crate) architecture: Option<u32>,
     /// The largest block that the kernel was compiled for.
-    pub max_threads: Option<u32>,
+    pub(crate) max_threads: Option<u32>,
     /// The only block shape that the kernel allows.
-    pub required_threads: Option<[u32; 3]>,
+    pub(crate) required_threads: Option<[u32; 3]>,
     /// The shape of the clusters that its blocks come in, when declared.
-    pub cluster: Option<[u32; 3]>,
+    pub(crate) cluster: Option<[u32; 3]>,
     /// Bytes of constant memory that the module declares.
-    pub constant_bytes: u64,
+    pub(crate) constant_bytes: u64,
     /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences,
     /// volatile accesses, output, the heap or clocks.
-    pub shows_order: bool,
+    pub(crate) shows_order: bool,
     /// Whether it has products of warpgroups, whose warps the device keeps together.
-    pub has_warpgroups: bool,
+    pub(crate) has_warpgroups: bool,
     /// The arrays of shared memory that have a size.
-    pub arrays: Vec<SharedArray>,
+    pub(crate) arrays: Vec<SharedArray>,
     /// For each instruction, the one of them that its address is of. Each access asks: no hash table.
-    pub array_of: Vec<Option<u16>>,
+    pub(crate) array_of: Vec<Option<u16>>,
     /// The mistakes that were reported: the instructions that take part.
-    pub reported: Mutex<HashSet<(Mistake, u32, u32)>>,
+    pub(crate) reported: Mutex<HashSet<(Mistake, u32, u32)>>,
     /// The code behind each barrier, once it was asked for.
-    pub behind: OnceLock<Behind>,
+    pub(crate) behind: OnceLock<Behind>,
 }
 
 /// The barriers of a kernel, and the code behind each.
 #[derive(Debug, Default)]
-pub struct Behind {
+pub(crate) struct Behind {
     /// The instructions that are barriers for all threads of a block, so many, and then those of warps.
     pub(super) barriers: Vec<u32>,
     pub(super) of_block: usize,
@@ -112,14 +112,12 @@ pub struct Behind {
 
 impl Program {
     /// The bytes of shared memory that the program itself has declared.
-    #[must_use]
-    pub fn declared_shared(&self) -> u32 {
+    pub(crate) fn declared_shared(&self) -> u32 {
         self.arrays.iter().find(|it| it.name == RESERVED).map_or(self.static_shared, |it| it.start)
     }
 
     /// The place of an instruction, in PTX and, if known, in the source.
-    #[must_use]
-    pub fn place(&self, pc: u32) -> CodeLine {
+    pub(crate) fn place(&self, pc: u32) -> CodeLine {
         let function = self.routine(pc).map_or(&self.name, |f| &f.name);
         CodeLine {
             function: function.clone(),
@@ -130,8 +128,7 @@ impl Program {
     }
 
     /// The first instruction of the same line of the source: a loop that is unrolled has many.
-    #[must_use]
-    pub fn first_of_line(&self, pc: u32) -> u32 {
+    pub(crate) fn first_of_line(&self, pc: u32) -> u32 {
         let Some(source) = self.source(pc) else { return pc };
         self.locations.iter().find(|l| (l.1, l.2) == source).map_or(pc, |l| l.0)
     }
@@ -150,61 +147,61 @@ impl Program {
 
 /// An array of shared memory.
 #[derive(Clone, Debug)]
-pub struct SharedArray {
+pub(crate) struct SharedArray {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its first byte.
-    pub start: u32,
+    pub(crate) start: u32,
     /// Just past its last byte.
-    pub end: u32,
+    pub(crate) end: u32,
 }
 
 /// One function of a program.
 #[derive(Clone, Debug, Default)]
-pub struct Routine {
+pub(crate) struct Routine {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its first instruction.
-    pub start: u32,
+    pub(crate) start: u32,
     /// Just past its last instruction.
-    pub end: u32,
+    pub(crate) end: u32,
     /// Bytes of its frame in the stack of each thread.
-    pub frame: u32,
+    pub(crate) frame: u32,
     /// Offset and size of the results, in its frame.
-    pub returns: Vec<(u32, u32)>,
+    pub(crate) returns: Vec<(u32, u32)>,
     /// Offset and size of the parameters, in its frame.
-    pub params: Vec<(u32, u32)>,
+    pub(crate) params: Vec<(u32, u32)>,
     /// Where its registers start.
-    pub base: Sizes,
+    pub(crate) base: Sizes,
     /// How many registers it has.
-    pub sizes: Sizes,
+    pub(crate) sizes: Sizes,
 }
 
 /// What an instruction has to know about the end of a thread's stack.
 #[derive(Clone, Copy, Debug)]
-pub struct StackTop {
+pub(crate) struct StackTop {
     /// The function that the instruction is in.
-    pub routine: u32,
+    pub(crate) routine: u32,
     /// The alignment of what it allocates, a power of two.
-    pub align: u32,
+    pub(crate) align: u32,
 }
 
 /// A call in a program.
 #[derive(Clone, Debug)]
-pub struct CallSite {
+pub(crate) struct CallSite {
     /// The callee; `None` if the address is in a register.
-    pub target: Option<Target>,
+    pub(crate) target: Option<Target>,
     /// The function that calls.
-    pub caller: u32,
+    pub(crate) caller: u32,
     /// Offset in the caller's frame and size of each argument.
-    pub args: Vec<(u32, u32)>,
+    pub(crate) args: Vec<(u32, u32)>,
     /// The same for the results.
-    pub returns: Vec<(u32, u32)>,
+    pub(crate) returns: Vec<(u32, u32)>,
 }
 
 /// Who is called.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub(crate) enum Target {
     /// A function of the program.
     Routine(u32),
     /// `vprintf`.
@@ -224,8 +221,7 @@ pub enum Target {
 }
 
 /// What is wrong with a call of a function that the module only declares.
-#[must_use]
-pub fn missing(name: &str) -> String {
+pub(crate) fn missing(name: &str) -> String {
     if name.starts_with("cudaGraph") {
         return format!("a call of {name}: kernels cannot launch or change graphs here");
     }
@@ -237,32 +233,32 @@ pub fn missing(name: &str) -> String {
 
 /// A predicate in front of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Predicate {
+pub(crate) struct Predicate {
     /// The predicate; [`NONE`] if there is none.
-    pub slot: Slot,
+    pub(crate) slot: Slot,
     /// Whether it is negated.
-    pub negated: bool,
+    pub(crate) negated: bool,
 }
 
 impl Predicate {
     /// No guard.
-    pub const ALWAYS: Self = Self { slot: NONE, negated: false };
+    pub(crate) const ALWAYS: Self = Self { slot: NONE, negated: false };
 }
 
 /// A lowered instruction.
 #[derive(Clone, Copy, Debug)]
-pub struct Ins {
+pub(crate) struct Ins {
     /// The operation.
-    pub op: Op,
+    pub(crate) op: Op,
     /// Its registers; the first is the destination.
-    pub s: Slots,
+    pub(crate) s: Slots,
     /// Its guard.
-    pub guard: Predicate,
+    pub(crate) guard: Predicate,
 }
 
 /// How an element of memory becomes a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
+pub(crate) enum Element {
     /// 8 bits, extended with zeros.
     U8,
     /// 8 bits, extended with the sign.
@@ -281,8 +277,7 @@ pub enum Element {
 
 impl Element {
     /// Size in bytes.
-    #[must_use]
-    pub fn size(self) -> u32 {
+    pub(crate) fn size(self) -> u32 {
         match self {
             Self::U8 | Self::S8 => 1,
             Self::U16 | Self::S16 => 2,
@@ -294,7 +289,7 @@ impl Element {
 
 /// The threads that a strong access or a fence reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Those of the block.
     Block,
     /// Those of the cluster. It counts as the device here.
@@ -307,87 +302,85 @@ pub enum Scope {
 
 /// How a strong access orders others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strength {
+pub(crate) struct Strength {
     /// Whom it reaches.
-    pub scope: Scope,
+    pub(crate) scope: Scope,
     /// Whether it acquires by itself, without a fence behind it.
-    pub acquires: bool,
+    pub(crate) acquires: bool,
     /// Whether it releases by itself, without a fence before it.
-    pub releases: bool,
+    pub(crate) releases: bool,
 }
 
 impl Strength {
     /// That of an atomic operation without further words.
-    pub const RELAXED: Self = Self { scope: Scope::Device, acquires: false, releases: false };
+    pub(crate) const RELAXED: Self = Self { scope: Scope::Device, acquires: false, releases: false };
 }
 
 /// A load or store.
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
+pub(crate) struct Access {
     /// Where the address points.
-    pub space: Space,
+    pub(crate) space: Space,
     /// The element that is moved.
-    pub element: Element,
+    pub(crate) element: Element,
     /// How many elements (1, 2 or 4), in slots 0 to 3. Slot 4 is the address.
-    pub count: u8,
+    pub(crate) count: u8,
     /// Whether the registers have 64 bits.
-    pub wide: bool,
+    pub(crate) wide: bool,
     /// Whether the address register has 64 bits.
-    pub wide_address: bool,
+    pub(crate) wide_address: bool,
     /// Added to the address.
-    pub offset: i32,
+    pub(crate) offset: i32,
     /// The place in the cache of regions.
-    pub cache: u32,
+    pub(crate) cache: u32,
     /// How it orders others, if it is atomic, volatile, relaxed, acquiring or releasing: such accesses do not
     /// race with each other.
-    pub strong: Option<Strength>,
+    pub(crate) strong: Option<Strength>,
     /// Whether it is by a bulk copy or a product, which reach shared memory by the asynchronous proxy.
-    pub proxy: bool,
+    pub(crate) proxy: bool,
 }
 
 impl Access {
     /// How many bytes a thread moves.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         u64::from(self.element.size()) * u64::from(self.count)
     }
 }
 
 /// A read or a write of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SurfaceAccess {
+pub(crate) struct SurfaceAccess {
     /// The dimensions.
-    pub geometry: Geometry,
+    pub(crate) geometry: Geometry,
     /// The element that is moved.
-    pub element: Element,
+    pub(crate) element: Element,
     /// How many of them.
-    pub count: u8,
+    pub(crate) count: u8,
     /// The effect outside of the image.
-    pub boundary: Boundary,
+    pub(crate) boundary: Boundary,
 }
 
 impl SurfaceAccess {
     /// How many bytes a thread moves.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         u64::from(self.element.size()) * u64::from(self.count)
     }
 }
 
 /// A `cp.async`.
 #[derive(Clone, Copy, Debug)]
-pub struct AsyncCopy {
+pub(crate) struct AsyncCopy {
     /// Where to; its address is in slot 3.
-    pub to: Access,
+    pub(crate) to: Access,
     /// Where from; its address is in slot 4.
-    pub from: Access,
+    pub(crate) from: Access,
     /// The number of bytes. The number of bytes to read may be in slot 0; the rest becomes zeros.
-    pub bytes: u32,
+    pub(crate) bytes: u32,
 }
 
 /// One side of a bulk copy.
 #[derive(Clone, Copy, Debug)]
-pub enum BulkSide {
+pub(crate) enum BulkSide {
     /// Bytes, as many as slot 0 says.
     Bytes(Access),
     /// A box of a tensor of so many dimensions. The address is that of the map, the coordinates are on the
@@ -399,31 +392,31 @@ pub enum BulkSide {
 
 /// A reduction by a bulk copy.
 #[derive(Clone, Copy, Debug)]
-pub struct BulkReduction {
+pub(crate) struct BulkReduction {
     /// Its name in PTX.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The type of the elements; `None` if the tensor's map has it.
-    pub ty: Option<Type>,
+    pub(crate) ty: Option<Type>,
 }
 
 /// A `cp.async.bulk`, `cp.async.bulk.tensor` or `cp.reduce.async.bulk`.
 #[derive(Clone, Copy, Debug)]
-pub struct BulkCopy {
+pub(crate) struct BulkCopy {
     /// Where to; its address is in slot 3.
-    pub to: BulkSide,
+    pub(crate) to: BulkSide,
     /// Where from; its address is in slot 4.
-    pub from: BulkSide,
+    pub(crate) from: BulkSide,
     /// The barrier that counts the bytes, whose address is in slot 1. Without it the copy is of a group.
-    pub counted: Option<Access>,
+    pub(crate) counted: Option<Access>,
     /// How elements are combined with those that are there.
-    pub reduction: Option<BulkReduction>,
+    pub(crate) reduction: Option<BulkReduction>,
     /// Whether it is made in each block of the cluster that the mask in slot 2 names.
-    pub multicast: bool,
+    pub(crate) multicast: bool,
 }
 
 /// Which of a thread's copies are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyQueue {
+pub(crate) enum CopyQueue {
     /// Those of `cp.async`.
     Copies,
     /// Bulk copies.
@@ -432,7 +425,7 @@ pub enum CopyQueue {
 
 /// Until when copies are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub(crate) enum Until {
     /// Until so many groups are left.
     Groups(u32),
     /// Until no copy is left, whether in a group or not.
@@ -442,7 +435,7 @@ pub enum Until {
 /// An operation on a barrier in shared memory. The address is in slot 4, the operand in slot 1, the result in
 /// slot 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MbarrierOp {
+pub(crate) enum MbarrierOp {
     /// Begins, with so many arrivals to each phase.
     Init,
     /// Ends: the bytes may be used for other things.
@@ -478,7 +471,7 @@ pub enum MbarrierOp {
 /// A matrix operation. Its address, if it has one, is in slot 4, and the elements from one row to the next in
 /// slot 3.
 #[derive(Clone, Copy, Debug)]
-pub enum Matrix {
+pub(crate) enum Matrix {
     /// `ldmatrix`: so many of 8 rows of 8 elements of 16 bits, whose rows the lanes give the addresses of.
     LoadRows(Access, u8, Order),
     /// `stmatrix`.
@@ -502,12 +495,11 @@ pub enum Matrix {
 }
 
 /// The new value that an atomic operation makes of the old value and two operands.
-pub type Modify = fn(u64, u64, u64) -> u64;
+pub(crate) type Modify = fn(u64, u64, u64) -> u64;
 
 /// A special register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the PTX language")]
-pub enum Special {
+pub(crate) enum Special {
     Tid(u8),
     Ntid(u8),
     Ctaid(u8),
@@ -542,16 +534,14 @@ pub enum Special {
 
 impl Special {
     /// Whether it changes with time.
-    #[must_use]
-    pub fn is_clock(self) -> bool {
+    pub(crate) fn is_clock(self) -> bool {
         matches!(self, Self::Clock | Self::ClockHi | Self::GlobalTimer | Self::GlobalTimerHi)
     }
 }
 
 /// How lanes exchange values in `shfl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the PTX language")]
-pub enum Shuffle {
+pub(crate) enum Shuffle {
     Up,
     Down,
     Butterfly,
@@ -560,8 +550,7 @@ pub enum Shuffle {
 
 /// The question of a `vote`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the PTX language")]
-pub enum Vote {
+pub(crate) enum Vote {
     All,
     Any,
     Uniform,
@@ -570,8 +559,7 @@ pub enum Vote {
 
 /// The function of a reduction over a warp or a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the PTX language")]
-pub enum Reduce {
+pub(crate) enum Reduce {
     Add,
     MinU,
     MaxU,
@@ -585,7 +573,7 @@ pub enum Reduce {
 
 /// An operation of the interpreter.
 #[derive(Clone, Copy, Debug)]
-pub enum Op {
+pub(crate) enum Op {
     /// Pure arithmetic.
     Alu(Alu),
     /// Reads a special register. The flag selects a destination of 64 bits.

@@ -8,7 +8,7 @@
 
 /// How a result that cannot be represented is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rounding {
+pub(crate) enum Rounding {
     /// To the nearest, to even on a tie (`.rn`).
     Nearest,
     /// Towards zero (`.rz`).
@@ -20,28 +20,25 @@ pub enum Rounding {
 }
 
 /// The NaN that every 32-bit operation returns.
-pub const NAN32: u32 = 0x7FFF_FFFF;
+pub(crate) const NAN32: u32 = 0x7FFF_FFFF;
 
 /// A result's bits, any NaN replaced by the one that the device gives.
 ///
 /// As bits, because to a compiler one NaN is as good as another.
 #[inline(always)]
-#[must_use]
-pub fn seal(v: f32) -> u32 {
+pub(crate) fn seal(v: f32) -> u32 {
     if v.is_nan() { NAN32 } else { v.to_bits() }
 }
 
 /// Replaces a subnormal by a zero of the same sign.
 #[inline(always)]
-#[must_use]
-pub fn flush(v: f32) -> f32 {
+pub(crate) fn flush(v: f32) -> f32 {
     f32::from_bits(if v.to_bits() & 0x7F80_0000 == 0 { v.to_bits() & 0x8000_0000 } else { v.to_bits() })
 }
 
 /// Clamps to 0..=1, and makes NaN zero.
 #[inline(always)]
-#[must_use]
-pub fn saturate(v: f32) -> f32 {
+pub(crate) fn saturate(v: f32) -> f32 {
     if v > 0.0 { v.min(1.0) } else { 0.0 }
 }
 
@@ -99,8 +96,7 @@ fn zero_sum(sum: f64, a: f64, b: f64, mode: Rounding) -> f64 {
 }
 
 /// Adds in 64 bits.
-#[must_use]
-pub fn add64(a: f64, b: f64, mode: Rounding) -> f64 {
+pub(crate) fn add64(a: f64, b: f64, mode: Rounding) -> f64 {
     let (sum, error) = two_sum(a, b);
     if mode == Rounding::Nearest {
         return sum;
@@ -115,14 +111,12 @@ pub fn add64(a: f64, b: f64, mode: Rounding) -> f64 {
 }
 
 /// Multiplies in 64 bits.
-#[must_use]
-pub fn mul64(a: f64, b: f64, mode: Rounding) -> f64 {
+pub(crate) fn mul64(a: f64, b: f64, mode: Rounding) -> f64 {
     fma64(a, b, if (a.is_sign_negative()) == (b.is_sign_negative()) { 0.0 } else { -0.0 }, mode)
 }
 
 /// Multiplies and adds in 64 bits, rounding once.
-#[must_use]
-pub fn fma64(a: f64, b: f64, c: f64, mode: Rounding) -> f64 {
+pub(crate) fn fma64(a: f64, b: f64, c: f64, mode: Rounding) -> f64 {
     let nearest = a.mul_add(b, c);
     if mode == Rounding::Nearest || nearest.is_nan() || !(a.is_finite() && b.is_finite() && c.is_finite()) {
         return nearest;
@@ -141,8 +135,7 @@ pub fn fma64(a: f64, b: f64, c: f64, mode: Rounding) -> f64 {
 }
 
 /// Divides in 64 bits.
-#[must_use]
-pub fn div64(a: f64, b: f64, mode: Rounding) -> f64 {
+pub(crate) fn div64(a: f64, b: f64, mode: Rounding) -> f64 {
     let q = a / b;
     if mode == Rounding::Nearest || q.is_nan() || b == 0.0 || !a.is_finite() || !b.is_finite() {
         return q;
@@ -168,8 +161,7 @@ fn step_zero(q: f64, above: bool, negative: bool, mode: Rounding) -> f64 {
 }
 
 /// The square root in 64 bits.
-#[must_use]
-pub fn sqrt64(a: f64, mode: Rounding) -> f64 {
+pub(crate) fn sqrt64(a: f64, mode: Rounding) -> f64 {
     let r = a.sqrt();
     if mode == Rounding::Nearest || !r.is_finite() || r == 0.0 {
         return r;
@@ -182,8 +174,7 @@ pub fn sqrt64(a: f64, mode: Rounding) -> f64 {
 }
 
 /// Converts 64 bits to 32.
-#[must_use]
-pub fn narrow(v: f64, mode: Rounding) -> f32 {
+pub(crate) fn narrow(v: f64, mode: Rounding) -> f32 {
     let nearest = v as f32;
     if mode == Rounding::Nearest || !v.is_finite() {
         return nearest;
@@ -200,8 +191,7 @@ pub fn narrow(v: f64, mode: Rounding) -> f32 {
 }
 
 /// Adds in 32 bits.
-#[must_use]
-pub fn add32(a: f32, b: f32, mode: Rounding) -> f32 {
+pub(crate) fn add32(a: f32, b: f32, mode: Rounding) -> f32 {
     if a == 0.0 && b == 0.0 || a == -b {
         return add64(f64::from(a), f64::from(b), mode) as f32;
     }
@@ -210,14 +200,12 @@ pub fn add32(a: f32, b: f32, mode: Rounding) -> f32 {
 }
 
 /// Multiplies in 32 bits. The product is exact in 64.
-#[must_use]
-pub fn mul32(a: f32, b: f32, mode: Rounding) -> f32 {
+pub(crate) fn mul32(a: f32, b: f32, mode: Rounding) -> f32 {
     narrow(f64::from(a) * f64::from(b), mode)
 }
 
 /// Multiplies and adds in 32 bits, rounding once.
-#[must_use]
-pub fn fma32(a: f32, b: f32, c: f32, mode: Rounding) -> f32 {
+pub(crate) fn fma32(a: f32, b: f32, c: f32, mode: Rounding) -> f32 {
     let product = f64::from(a) * f64::from(b);
     let c = f64::from(c);
     if product == -c {
@@ -228,8 +216,7 @@ pub fn fma32(a: f32, b: f32, c: f32, mode: Rounding) -> f32 {
 }
 
 /// Divides in 32 bits.
-#[must_use]
-pub fn div32(a: f32, b: f32, mode: Rounding) -> f32 {
+pub(crate) fn div32(a: f32, b: f32, mode: Rounding) -> f32 {
     if mode == Rounding::Nearest {
         return a / b;
     }
@@ -243,8 +230,7 @@ pub fn div32(a: f32, b: f32, mode: Rounding) -> f32 {
 }
 
 /// The square root in 32 bits.
-#[must_use]
-pub fn sqrt32(a: f32, mode: Rounding) -> f32 {
+pub(crate) fn sqrt32(a: f32, mode: Rounding) -> f32 {
     if mode == Rounding::Nearest {
         return a.sqrt();
     }

@@ -7,14 +7,13 @@ macro_rules! functions {
         /// A function of the runtime that kernels may call, by its name without `cuda`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs, reason = "the names are those of the runtime")]
-        pub enum RuntimeFunction {
+        pub(crate) enum RuntimeFunction {
             $($name,)*
         }
 
         impl RuntimeFunction {
             /// Finds the function that a name of the toolkit's headers stands for.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
+            pub(crate) fn from_name(name: &str) -> Option<Self> {
                 let name = name.strip_prefix("__cudaCDP2")?;
                 match name.strip_suffix("_ptsz").unwrap_or(name) {
                     $(stringify!($name) => Some(Self::$name),)*
@@ -23,8 +22,7 @@ macro_rules! functions {
             }
 
             /// Its name.
-            #[must_use]
-            pub fn name(self) -> &'static str {
+            pub(crate) fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => concat!("cuda", stringify!($name)),)*
                 }

@@ -8,7 +8,7 @@ use crate::ptx::Type;
 /// The first bytes of a map.
 const MARK: u64 = u64::from_le_bytes(*b"TMAtiled");
 /// Bytes of a map.
-pub const BYTES: usize = 128;
+pub(crate) const BYTES: usize = 128;
 /// The bytes of a piece: lengths and addresses of bulk copies are multiples, and swizzles move pieces.
 pub(super) const PIECE: u64 = 16;
 /// The most bytes of a box: a multiprocessor's shared memory, as an H200 answered.
@@ -16,29 +16,29 @@ const MOST: u64 = 228 << 10;
 /// The bits of an address. An H200 refuses the highest ones.
 const ADDRESS_BITS: u32 = 57;
 /// The most dimensions of a tensor.
-pub const RANK: usize = 5;
+pub(crate) const RANK: usize = 5;
 
 /// A tensor, and the box of it that is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TensorMap {
+pub(crate) struct TensorMap {
     /// The type of the elements, as its number in `CUtensorMapDataType`.
-    pub element: u32,
+    pub(crate) element: u32,
     /// The number of dimensions.
-    pub rank: usize,
+    pub(crate) rank: usize,
     /// The swizzle, as its number in `CUtensorMapSwizzle`: 0 to 3.
-    pub swizzle: u32,
+    pub(crate) swizzle: u32,
     /// Whether elements outside are read as NaN.
-    pub nan: bool,
+    pub(crate) nan: bool,
     /// The first element.
-    pub address: u64,
+    pub(crate) address: u64,
     /// Elements along each dimension, the innermost first.
-    pub dims: [u64; RANK],
+    pub(crate) dims: [u64; RANK],
     /// Bytes from one element to the next along each dimension but the first.
-    pub strides: [u64; RANK - 1],
+    pub(crate) strides: [u64; RANK - 1],
     /// Elements that a box spans along each dimension.
-    pub boxes: [u32; RANK],
+    pub(crate) boxes: [u32; RANK],
     /// Only every so many of them are moved. The innermost dimension has 1.
-    pub steps: [u32; RANK],
+    pub(crate) steps: [u32; RANK],
 }
 
 impl TensorMap {
@@ -46,7 +46,7 @@ impl TensorMap {
     ///
     /// # Errors
     /// The rule that does not hold.
-    pub fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let Self { rank, swizzle, .. } = *self;
         let size = self.size().ok_or_else(|| format!("there is no type of elements {}", self.element))?;
         if !(1..=RANK).contains(&rank) {
@@ -99,8 +99,7 @@ impl TensorMap {
     }
 
     /// Bytes of an element.
-    #[must_use]
-    pub fn size(&self) -> Option<u64> {
+    pub(crate) fn size(&self) -> Option<u64> {
         Some(match self.element {
             0 => 1,
             1 | 6 | 9 => 2,
@@ -111,8 +110,7 @@ impl TensorMap {
     }
 
     /// The type of an element in a reduction.
-    #[must_use]
-    pub fn ty(&self) -> Option<Type> {
+    pub(crate) fn ty(&self) -> Option<Type> {
         Some(match self.element {
             2 => Type::U32,
             3 => Type::S32,
@@ -142,26 +140,22 @@ impl TensorMap {
     }
 
     /// Bytes of a row of the box.
-    #[must_use]
-    pub fn row(&self) -> u64 {
+    pub(crate) fn row(&self) -> u64 {
         u64::from(self.boxes[0]) * self.size().unwrap_or(0)
     }
 
     /// The rows of the box.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.counts()[1..].iter().product()
     }
 
     /// Bytes from one row to the next in shared memory. A swizzle is over whole spans.
-    #[must_use]
-    pub fn pitch(&self) -> u64 {
+    pub(crate) fn pitch(&self) -> u64 {
         if self.swizzle == 0 { self.row() } else { self.span() }
     }
 
     /// Where an address of shared memory is with the swizzle: pieces of 16 bytes change places.
-    #[must_use]
-    pub fn swizzled(&self, address: u64) -> u64 {
+    pub(crate) fn swizzled(&self, address: u64) -> u64 {
         swizzled(address, self.swizzle, 0)
     }
 
@@ -169,7 +163,6 @@ impl TensorMap {
     /// number of elements before it that are outside, and of those within. `None` if all are outside.
     ///
     /// Devices write pieces of 16 bytes. So a write goes to the end of the piece in which a row ends.
-    #[must_use]
     pub(super) fn place(&self, at: [i32; RANK], row: u64, writes: bool) -> Option<(u64, u64, u64)> {
         let (counts, mut rest, mut address) = (self.counts(), row, self.address);
         for dimension in 1..self.rank {
@@ -192,15 +185,13 @@ impl TensorMap {
     }
 
     /// The bits of an element that is outside of the tensor: zero, or the NaN of an H200.
-    #[must_use]
-    pub fn outside(&self) -> u64 {
+    pub(crate) fn outside(&self) -> u64 {
         if self.nan { 0x7FF7_7FF7_7FF7_7FF7 >> (64 - 8 * self.size().unwrap_or(8)) } else { 0 }
     }
 
     /// What a load makes of an element. Numbers of 19 bits are rounded to the nearest, of two to the even
     /// one. They have one NaN. Nothing is flushed to zero, as on an H200.
-    #[must_use]
-    pub fn loaded(&self, bits: u64) -> u64 {
+    pub(crate) fn loaded(&self, bits: u64) -> u64 {
         match self.element {
             11 | 12 if bits & 0x7FFF_FFFF > 0x7F80_0000 => 0x7FFF_E000,
             11 | 12 => (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFF_E000,
@@ -209,8 +200,7 @@ impl TensorMap {
     }
 
     /// Puts the map into bytes.
-    #[must_use]
-    pub fn pack(&self) -> [u8; BYTES] {
+    pub(crate) fn pack(&self) -> [u8; BYTES] {
         let mut bytes = Vec::with_capacity(BYTES);
         let small = |v: u32| v.to_le_bytes()[0];
         bytes.extend(MARK.to_le_bytes());
@@ -228,8 +218,7 @@ impl TensorMap {
     }
 
     /// Reads the map in bytes.
-    #[must_use]
-    pub fn unpack(bytes: &[u8; BYTES]) -> Option<Self> {
+    pub(crate) fn unpack(bytes: &[u8; BYTES]) -> Option<Self> {
         let wide = |at: usize| {
             let mut word = [0; 8];
             word.copy_from_slice(&bytes[at..at + 8]);
@@ -253,7 +242,7 @@ impl TensorMap {
 
 /// A field of a map that kernels may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub(crate) enum Field {
     /// The address of the tensor.
     Address,
     /// The number of dimensions.
@@ -278,7 +267,7 @@ pub enum Field {
 
 impl Field {
     /// The fields, by their names in PTX.
-    pub const ALL: [(&'static str, Self); 10] = [
+    pub(crate) const ALL: [(&'static str, Self); 10] = [
         ("global_address", Self::Address),
         ("rank", Self::Rank),
         ("box_dim", Self::Box),
@@ -292,8 +281,7 @@ impl Field {
     ];
 
     /// The offset of a field in the bytes of a map, and its size. Spans of boxes are one less.
-    #[must_use]
-    pub fn place(self, dimension: usize) -> Option<(usize, usize)> {
+    pub(crate) fn place(self, dimension: usize) -> Option<(usize, usize)> {
         let place = match self {
             Self::Element => (8, 1),
             Self::Rank => (9, 1),
@@ -313,7 +301,6 @@ impl Field {
 
 /// Where an address of shared memory is with a swizzle (1, 2 and 3 for 32, 64 and 128 bytes): rows of 128
 /// bytes change places of their pieces of 16 bytes, by their number. `base` is the number of the first row.
-#[must_use]
 pub(super) fn swizzled(address: u64, swizzle: u32, base: u64) -> u64 {
     let row = (address >> 7).wrapping_sub(base) & ((1 << swizzle) - 1);
     address ^ row << 4

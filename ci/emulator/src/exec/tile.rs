@@ -4,29 +4,29 @@ use super::number::Number;
 
 /// A product of a matrix of 64 rows, a quarter of them for each warp, and one in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Warpgroup {
+pub(crate) struct Warpgroup {
     /// The columns of the product.
-    pub n: usize,
+    pub(crate) n: usize,
     /// The elements of the factors.
-    pub numbers: [Number; 2],
+    pub(crate) numbers: [Number; 2],
     /// The elements of the product.
-    pub sum: Number,
+    pub(crate) sum: Number,
     /// The registers of the first factor; 0 if it is in shared memory.
-    pub left: usize,
+    pub(crate) left: usize,
     /// Which elements of the factors lie beside each other: those of a row of the first factor and of a
     /// column of the second, or not.
-    pub orders: [Order; 2],
+    pub(crate) orders: [Order; 2],
     /// Whether the factors are negated.
-    pub negates: [bool; 2],
+    pub(crate) negates: [bool; 2],
     /// Whether the predicate is negated.
-    pub negated: bool,
+    pub(crate) negated: bool,
     /// Whether integers stop at the largest and the smallest.
-    pub saturates: bool,
+    pub(crate) saturates: bool,
 }
 
 /// Which elements lie beside each other in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Those of a row.
     Rows,
     /// Those of a column.
@@ -35,22 +35,22 @@ pub enum Order {
 
 /// A matrix in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub(crate) struct Tile {
     /// Its rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Its columns.
-    pub columns: usize,
+    pub(crate) columns: usize,
     /// Its elements.
-    pub number: Number,
+    pub(crate) number: Number,
     /// Registers of each lane.
-    pub registers: usize,
+    pub(crate) registers: usize,
     /// The layout of the elements.
-    pub layout: FragmentLayout,
+    pub(crate) layout: FragmentLayout,
 }
 
 /// Which lane has which elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FragmentLayout {
+pub(crate) enum FragmentLayout {
     /// The first factor of `mma`.
     Left,
     /// The second factor.
@@ -64,15 +64,15 @@ pub enum FragmentLayout {
 
 /// A product of two matrices, added to a third one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Multiply {
+pub(crate) struct Multiply {
     /// The first factor.
-    pub a: Tile,
+    pub(crate) a: Tile,
     /// The second factor.
-    pub b: Tile,
+    pub(crate) b: Tile,
     /// The matrix that is added.
-    pub c: Tile,
+    pub(crate) c: Tile,
     /// The result, of the same rows and columns.
-    pub d: Tile,
+    pub(crate) d: Tile,
     /// Whether integers stop at the largest and the smallest.
-    pub saturates: bool,
+    pub(crate) saturates: bool,
 }

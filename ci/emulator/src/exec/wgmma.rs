@@ -8,10 +8,11 @@
 //! other things once any of them has waited.
 
 use super::bytes::{read8, read32};
+use super::env::AccessKind;
 use super::fault::{Fault, Result};
 use super::file::{FULL, LANES, Slots, low};
 use super::launch::Context;
-use super::memory::{BYTES, Verb};
+use super::memory::BYTES;
 use super::number::Number;
 use super::pending::{Matrices, Product};
 use super::program::{Access, NONE, Until};
@@ -241,7 +242,7 @@ impl Warp {
                 };
                 let address = swizzled(start + along, swizzle, base);
                 let access = Access { space: Space::Shared, proxy: true, ..BYTES };
-                let at = self.reach(cx, access, address, (PIECE, PIECE), 0, Verb::Read)?;
+                let at = self.reach(cx, access, address, (PIECE, PIECE), 0, AccessKind::Read)?;
                 for element in 0..per_piece {
                     let at = at.wrapping_add(element * size);
                     let bits = match size {

@@ -22,7 +22,8 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 pub(crate) enum Rule {
     /// They permit it, or its body decides.
     Allowed,
-    /// It may wait for work. A capture in progress forbids it, because it might wait for that work.
+    /// CUDA takes it for a call that may wait for work. A capture in progress forbids it, because it might
+    /// wait for that work.
     Waits,
     /// It uses every stream of the device. A capture of any of them forbids it.
     Conflicts,

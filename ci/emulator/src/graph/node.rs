@@ -144,25 +144,29 @@ impl NodeOp {
     }
 
     /// The graphs that a node with this operation owns.
-    pub(super) fn into_owned(self) -> Vec<usize> {
+    pub(crate) fn owned(&self) -> &[usize] {
         match self {
-            Self::Child(child) => vec![child],
-            Self::Conditional(it) => it.bodies,
-            _ => Vec::new(),
+            Self::Child(child) => core::slice::from_ref(child),
+            Self::Conditional(it) => &it.bodies,
+            _ => &[],
         }
     }
 
-    /// Whether a body of a conditional node may have such a node.
+    /// Whether a body of a conditional node may have such a node. The device runs it, and reaches no pageable
+    /// memory.
     pub(super) fn is_allowed_in_body(&self) -> bool {
-        matches!(
-            self,
-            Self::Nothing
-                | Self::Kernel(_)
-                | Self::Copy(_)
-                | Self::Fill(_)
-                | Self::Child(_)
-                | Self::Conditional(_)
-        )
+        match self {
+            Self::Nothing | Self::Conditional(_) => true,
+            it => it.is_run_by_device(),
+        }
+    }
+
+    /// Whether a graph that kernels launch may have such a node.
+    pub(crate) fn is_run_by_device(&self) -> bool {
+        match self {
+            Self::Copy(copy) => !copy.is_pageable(),
+            it => matches!(it, Self::Kernel(_) | Self::Fill(_) | Self::Child(_)),
+        }
     }
 
     /// Whether another operation can take this one's place in an executable graph.
@@ -170,8 +174,8 @@ impl NodeOp {
         kind(self) == kind(other)
     }
 
-    /// Whether another operation of the same kind can replace this one. Copies and memsets stay with the
-    /// same kinds of memory of the same devices, and a memset of several rows keeps its extent.
+    /// Whether another operation of the same kind can replace this one. Copies and memsets stay with memory
+    /// of the same devices or of the host, and a memset of several rows keeps its extent.
     pub(crate) fn may_become(&self, other: &Self, allocations: &Allocations) -> bool {
         match (self, other) {
             (Self::Copy(old), Self::Copy(new)) => old.between(allocations) == new.between(allocations),

@@ -295,7 +295,7 @@ impl Graphs {
         for to in &gone.after {
             graph.disconnect(node, *to);
         }
-        Ok(gone.op.into_owned())
+        Ok(gone.op.owned().to_vec())
     }
 
     /// Whether a graph has memory of its own: a node that allocates or frees.
@@ -352,8 +352,8 @@ impl Graphs {
         let mut users: Vec<(usize, u32)> = gone.users.into_iter().collect();
         for (handle, node) in gone.nodes {
             self.nodes.remove(&handle);
-            for owned in node.op.into_owned() {
-                users.extend(self.destroy(owned)?);
+            for owned in node.op.owned() {
+                users.extend(self.destroy(*owned)?);
             }
         }
         Ok(users)

@@ -111,7 +111,7 @@ impl Reuse {
 }
 
 /// The allocations of one process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Allocations {
     pub(super) spaces: Vec<AddressSpace>,
     /// Bytes in use on each device.
@@ -153,27 +153,7 @@ impl Allocations {
         let spaces = (0..devices).map(|_| AddressSpace::reserve(total)).collect::<Option<Vec<_>>>()?;
         let heaps = (0..devices).map(|_| Heap::default()).collect();
         let used = vec![0; devices];
-        Some(Self {
-            spaces,
-            used,
-            kept: 0,
-            heaps,
-            total,
-            live: BTreeMap::new(),
-            leaving: HashSet::new(),
-            reuse: Reuse::default(),
-            freed: VecDeque::new(),
-            serial: 0,
-            advices: Advices::default(),
-            arrays: Arrays::default(),
-            objects: Objects::default(),
-            pools: Pools::default(),
-            backings: HashMap::new(),
-            opened: Vec::new(),
-            written: None,
-            two_views: false,
-            views: BTreeMap::new(),
-        })
+        Some(Self { spaces, used, heaps, total, ..Self::default() })
     }
 
     /// Keeps a part of each device's memory for contexts, so that not all is free.

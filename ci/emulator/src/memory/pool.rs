@@ -20,7 +20,7 @@ pub(crate) type PoolKey = usize;
 
 /// The place of a pool's memory: the kind and number of its location, and the kind of its allocations, as C
 /// has them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PoolPlace {
     pub(crate) location: u32,
     pub(crate) id: i32,
@@ -35,7 +35,7 @@ impl PoolPlace {
 }
 
 /// One pool.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pool {
     pub(crate) place: PoolPlace,
     /// The device that its memory is charged to.
@@ -63,23 +63,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     fn new(place: PoolPlace, device: usize) -> Self {
-        Self {
-            place,
-            device,
-            handles: 0,
-            exported: false,
-            limit: 0,
-            imported: None,
-            default: false,
-            destroyed: false,
-            threshold: 0,
-            reuse: [1; 3],
-            reserved: 0,
-            reserved_high: 0,
-            used: 0,
-            used_high: 0,
-            access: BTreeMap::new(),
-        }
+        Self { place, device, reuse: [1; 3], ..Self::default() }
     }
 
     /// Bytes reserved now and at most so far.

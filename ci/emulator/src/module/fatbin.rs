@@ -22,7 +22,7 @@ const FLAG_ZSTD: u64 = 0x8000;
 
 /// Why a fatbinary gives no PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FatbinError {
+pub(crate) enum FatbinError {
     /// Not a fatbinary, or cut short.
     Malformed(&'static str),
     /// The compressed text cannot be unpacked.
@@ -82,7 +82,7 @@ fn size(bytes: u32) -> Result<usize, FatbinError> {
 ///
 /// # Errors
 /// When the bytes are not a fatbinary, hold no such PTX, or hold it damaged.
-pub fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
+pub(crate) fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
     if read_u32(fatbin, 0)? != FATBIN_MAGIC {
         return Err(FatbinError::Malformed("wrong magic number"));
     }
@@ -155,7 +155,7 @@ impl PtxEntry<'_> {
 /// # Safety
 /// `wrapper` is null or points to a wrapper as nvcc lays it out, whose contents live as long as the result is
 /// used.
-pub unsafe fn fatbins<'a>(wrapper: *const c_void) -> Result<Vec<&'a [u8]>, FatbinError> {
+pub(crate) unsafe fn fatbins<'a>(wrapper: *const c_void) -> Result<Vec<&'a [u8]>, FatbinError> {
     #[repr(C)]
     #[derive(Clone, Copy)]
     struct Wrapper {

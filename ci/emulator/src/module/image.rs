@@ -6,13 +6,12 @@ use crate::ptx::ast::{Initial, Space};
 use crate::ptx::{Module, Variable};
 
 /// The variables of a module in device memory. They need an address before any kernel is lowered.
-pub fn variables(module: &Module) -> impl Iterator<Item = &Variable> {
+pub(crate) fn variables(module: &Module) -> impl Iterator<Item = &Variable> {
     module.variables.iter().filter(|v| matches!(v.space, Space::Global | Space::Const) && !v.external)
 }
 
 /// The bytes that a variable holds at first, given the addresses of all.
-#[must_use]
-pub fn image(module: &Module, v: &Variable, addresses: &Addresses) -> Vec<u8> {
+pub(crate) fn image(module: &Module, v: &Variable, addresses: &Addresses) -> Vec<u8> {
     let size = usize::try_from(v.ty.size()).unwrap_or(1);
     let mut bytes = Vec::new();
     for initial in &v.initial {

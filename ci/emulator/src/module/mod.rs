@@ -4,8 +4,8 @@
 //! variables. `registry` keeps what constructors register, `library` what programs load at run time, and
 //! `load` gives the variables of a module memory on a device.
 
-pub mod fatbin;
-pub mod image;
+pub(crate) mod fatbin;
+pub(crate) mod image;
 pub(crate) mod library;
 pub(crate) mod load;
 pub(crate) mod registry;

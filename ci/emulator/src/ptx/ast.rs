@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A name as it stands in the text, shared between its uses.
-pub type Name = Arc<str>;
+pub(crate) type Name = Arc<str>;
 
 /// Where a variable lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Space {
+pub(crate) enum Space {
     /// Registers.
     Reg,
     /// Memory of the device, seen by every thread.
@@ -27,8 +27,7 @@ pub enum Space {
 
 /// A fundamental type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are those of the PTX language")]
-pub enum Type {
+pub(crate) enum Type {
     Pred,
     B8,
     B16,
@@ -54,8 +53,7 @@ pub enum Type {
 
 impl Type {
     /// Reads a type from its name without the dot.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
+    pub(crate) fn named(word: &str) -> Option<Self> {
         Some(match word {
             "pred" => Self::Pred,
             "b8" => Self::B8,
@@ -83,8 +81,7 @@ impl Type {
     }
 
     /// Size in bytes; a predicate counts as one.
-    #[must_use]
-    pub fn size(self) -> u32 {
+    pub(crate) fn size(self) -> u32 {
         match self {
             Self::Pred | Self::B8 | Self::U8 | Self::S8 => 1,
             Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
@@ -95,21 +92,19 @@ impl Type {
     }
 
     /// Whether loads and conversions extend the sign.
-    #[must_use]
-    pub fn is_signed(self) -> bool {
+    pub(crate) fn is_signed(self) -> bool {
         matches!(self, Self::S8 | Self::S16 | Self::S32 | Self::S64)
     }
 
     /// Whether values are floating-point numbers.
-    #[must_use]
-    pub fn is_float(self) -> bool {
+    pub(crate) fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F16x2 | Self::Bf16 | Self::Bf16x2 | Self::F32 | Self::F64)
     }
 }
 
 /// One element of an initialiser.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Initial {
+pub(crate) enum Initial {
     /// An integer.
     Int(u64),
     /// A floating-point number.
@@ -131,40 +126,39 @@ pub enum Initial {
 
 /// A declared variable, parameter or register.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Variable {
+pub(crate) struct Variable {
     /// Its name.
-    pub name: Name,
+    pub(crate) name: Name,
     /// Where it lives.
-    pub space: Space,
+    pub(crate) space: Space,
     /// The type of one element.
-    pub ty: Type,
+    pub(crate) ty: Type,
     /// Alignment in bytes.
-    pub align: u32,
+    pub(crate) align: u32,
     /// How many elements (1 for a scalar; 0 for an array without bounds).
-    pub count: u64,
+    pub(crate) count: u64,
     /// Whether it is an array.
-    pub array: bool,
+    pub(crate) array: bool,
     /// Declared here, defined elsewhere.
-    pub external: bool,
+    pub(crate) external: bool,
     /// Managed memory, shared with the host.
-    pub managed: bool,
+    pub(crate) managed: bool,
     /// Its first contents. Missing elements are zero.
-    pub initial: Vec<Initial>,
+    pub(crate) initial: Vec<Initial>,
     /// Line of its declaration.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 impl Variable {
     /// Size in bytes.
-    #[must_use]
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.count.saturating_mul(u64::from(self.ty.size()))
     }
 }
 
 /// An operand of an instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Operand {
+pub(crate) enum Operand {
     /// A register, variable, function or label.
     Name(Name),
     /// A symbol and a number of bytes.
@@ -189,45 +183,56 @@ pub enum Operand {
     List(Vec<Operand>),
 }
 
+impl Operand {
+    /// The parts of a vector, or the operand itself.
+    pub(crate) fn parts(&self) -> &[Self] {
+        if let Self::Vector(parts) = self { parts } else { std::slice::from_ref(self) }
+    }
+}
+
 /// The predicate in front of an instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PredicateOperand {
+pub(crate) struct PredicateOperand {
     /// The predicate register.
-    pub name: Name,
+    pub(crate) name: Name,
     /// `@!p`.
-    pub negated: bool,
+    pub(crate) negated: bool,
 }
 
 /// One instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Instruction {
+pub(crate) struct Instruction {
     /// The predicate that guards it.
-    pub guard: Option<PredicateOperand>,
+    pub(crate) guard: Option<PredicateOperand>,
     /// The word before the first dot.
-    pub opcode: Name,
+    pub(crate) opcode: Name,
     /// The words after it, in order.
-    pub modifiers: Vec<Name>,
+    pub(crate) modifiers: Vec<Name>,
     /// Its operands, in order.
-    pub operands: Vec<Operand>,
+    pub(crate) operands: Vec<Operand>,
     /// Line of the PTX text.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 impl Instruction {
     /// Whether it has a modifier.
-    #[must_use]
-    pub fn has(&self, word: &str) -> bool {
+    pub(crate) fn has(&self, word: &str) -> bool {
         self.modifiers.iter().any(|m| &**m == word)
     }
 
+    /// The meaning of the first modifier that a table has.
+    pub(crate) fn one_of<T: Copy>(&self, table: &[(&str, T)]) -> Option<T> {
+        let meaning = |m: &Name| table.iter().find(|(word, _)| *word == &**m).map(|(_, it)| *it);
+        self.modifiers.iter().find_map(meaning)
+    }
+
     /// The types among the modifiers, in order.
-    pub fn types(&self) -> impl Iterator<Item = Type> + '_ {
+    pub(crate) fn types(&self) -> impl Iterator<Item = Type> + '_ {
         self.modifiers.iter().filter_map(|m| Type::named(m))
     }
 
     /// Opcode and modifiers, as in the text.
-    #[must_use]
-    pub fn form(&self) -> String {
+    pub(crate) fn form(&self) -> String {
         let mut text = self.opcode.to_string();
         for m in &self.modifiers {
             text.push('.');
@@ -239,16 +244,16 @@ impl Instruction {
 
 /// The signature of a function: results and parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Prototype {
+pub(crate) struct Prototype {
     /// The results.
-    pub returns: Vec<Variable>,
+    pub(crate) returns: Vec<Variable>,
     /// The parameters.
-    pub params: Vec<Variable>,
+    pub(crate) params: Vec<Variable>,
 }
 
 /// A part of a function's body.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Statement {
+pub(crate) enum Statement {
     /// `name:`.
     Label(Name),
     /// An instruction.
@@ -286,49 +291,48 @@ pub enum Statement {
 }
 
 /// A kernel or a device function.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Function {
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Function {
     /// Its name.
-    pub name: Name,
+    pub(crate) name: Name,
     /// A kernel (`.entry`) and not a device function (`.func`).
-    pub entry: bool,
+    pub(crate) entry: bool,
     /// Its results and parameters.
-    pub prototype: Prototype,
+    pub(crate) prototype: Prototype,
     /// `.maxntid`: the largest block, when declared.
-    pub max_threads: Option<[u32; 3]>,
+    pub(crate) max_threads: Option<[u32; 3]>,
     /// `.reqntid`: the only block shape, when declared.
-    pub required_threads: Option<[u32; 3]>,
+    pub(crate) required_threads: Option<[u32; 3]>,
     /// `.reqnctapercluster`: the shape of its clusters, when declared.
-    pub cluster: Option<[u32; 3]>,
+    pub(crate) cluster: Option<[u32; 3]>,
     /// Its statements; `None` for a declaration.
-    pub body: Option<Vec<Statement>>,
+    pub(crate) body: Option<Vec<Statement>>,
     /// Line of its declaration.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 /// A whole PTX text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Module {
+pub(crate) struct Module {
     /// PTX version, major and minor.
-    pub version: (u32, u32),
+    pub(crate) version: (u32, u32),
     /// The architecture and options of `.target`.
-    pub target: Vec<Name>,
+    pub(crate) target: Vec<Name>,
     /// Variables of the module.
-    pub variables: Vec<Variable>,
+    pub(crate) variables: Vec<Variable>,
     /// Functions: definitions, and declarations that no definition follows.
-    pub functions: Vec<Function>,
+    pub(crate) functions: Vec<Function>,
     /// Aliases: the new name and the name that it stands for.
-    pub aliases: Vec<(Name, Name)>,
+    pub(crate) aliases: Vec<(Name, Name)>,
     /// The errors of declarations that could not be read, in a text of a newer version than is known.
-    pub passed_over: Vec<super::SyntaxError>,
+    pub(crate) passed_over: Vec<super::SyntaxError>,
     /// Source files by index, for [`Statement::Location`].
-    pub files: HashMap<u32, Name>,
+    pub(crate) files: HashMap<u32, Name>,
 }
 
 impl Module {
     /// Finds a function that has a body.
-    #[must_use]
-    pub fn function(&self, name: &str) -> Option<&Function> {
+    pub(crate) fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|f| &*f.name == name && f.body.is_some())
     }
 }

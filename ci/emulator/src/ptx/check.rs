@@ -89,7 +89,7 @@ impl<'m> Declared<'m> {
 ///
 /// # Errors
 /// The first instruction that no compiler takes. A text of a newer version than is known may have others.
-pub fn check(module: &Module) -> Result<(), SyntaxError> {
+pub(crate) fn check(module: &Module) -> Result<(), SyntaxError> {
     for function in &module.functions {
         let Some(body) = &function.body else { continue };
         let declared = Declared::of(function, body);

@@ -5,25 +5,25 @@
 //! read like any other and reported only by a kernel that meets it. `check` finds errors that every compiler
 //! refuses.
 
-pub mod ast;
+pub(crate) mod ast;
 mod body;
 mod check;
-pub mod parse;
-pub mod token;
+pub(crate) mod parse;
+pub(crate) mod token;
 
-pub use ast::{Function, Instruction, Module, Operand, Space, Statement, Type, Variable};
-pub use check::check;
+pub(crate) use ast::{Function, Instruction, Module, Operand, Space, Statement, Type, Variable};
+pub(crate) use check::check;
 #[cfg(test)]
 pub(crate) use check::opcodes;
-pub use parse::parse;
+pub(crate) use parse::parse;
 
 /// An error in PTX text, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SyntaxError {
+pub(crate) struct SyntaxError {
     /// Line of the PTX text, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The text found and the text expected.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 impl core::fmt::Display for SyntaxError {

@@ -7,13 +7,13 @@ use super::ast::{Function, Initial, Module, Name, Prototype, Space, Type, Variab
 use super::token::{Token, Tokens};
 
 /// The newest version of PTX whose directives and instructions are known here: that of CUDA 13.0.
-pub const KNOWN: (u32, u32) = (9, 0);
+pub(crate) const KNOWN: (u32, u32) = (9, 0);
 
 /// Reads a PTX text.
 ///
 /// # Errors
 /// When the text is not PTX; the error names the line.
-pub fn parse(text: &str) -> Result<Module, SyntaxError> {
+pub(crate) fn parse(text: &str) -> Result<Module, SyntaxError> {
     let mut parser = Parser { tokens: Tokens::new(text)?, names: HashMap::new(), newer: false };
     let mut module = Module::default();
     while parser.tokens.peek() != Token::End {
@@ -210,16 +210,8 @@ impl<'a> Parser<'a> {
         let word = self.tokens.word()?;
         let name = self.name(word);
         let params = self.params()?;
-        let mut function = Function {
-            name,
-            entry,
-            prototype: Prototype { returns, params },
-            max_threads: None,
-            required_threads: None,
-            cluster: None,
-            body: None,
-            line,
-        };
+        let prototype = Prototype { returns, params };
+        let mut function = Function { name, entry, prototype, line, ..Function::default() };
         loop {
             match self.tokens.peek() {
                 Token::Sign('{') => {

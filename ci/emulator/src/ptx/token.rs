@@ -4,7 +4,7 @@ use super::SyntaxError;
 
 /// A piece of PTX text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Token<'a> {
+pub(crate) enum Token<'a> {
     /// A name: of an opcode, register, variable, label.
     Word(&'a str),
     /// A word that follows a dot: a directive, a modifier, a type.
@@ -27,7 +27,7 @@ pub enum Token<'a> {
 
 /// The tokens of a text, with the line of each.
 #[derive(Debug)]
-pub struct Tokens<'a> {
+pub(crate) struct Tokens<'a> {
     list: Vec<(Token<'a>, u32)>,
     at: usize,
 }
@@ -37,7 +37,7 @@ impl<'a> Tokens<'a> {
     ///
     /// # Errors
     /// When a comment or a string does not end, or a number cannot be read.
-    pub fn new(text: &'a str) -> Result<Self, SyntaxError> {
+    pub(crate) fn new(text: &'a str) -> Result<Self, SyntaxError> {
         let mut list = Vec::with_capacity(text.len() / 4);
         let bytes = text.as_bytes();
         let (mut at, mut line) = (0, 1);
@@ -103,43 +103,39 @@ impl<'a> Tokens<'a> {
     }
 
     /// The next token, left in place.
-    #[must_use]
-    pub fn peek(&self) -> Token<'a> {
+    pub(crate) fn peek(&self) -> Token<'a> {
         self.ahead(0)
     }
 
     /// The token `n` places on.
-    #[must_use]
-    pub fn ahead(&self, n: usize) -> Token<'a> {
+    pub(crate) fn ahead(&self, n: usize) -> Token<'a> {
         self.list.get(self.at + n).map_or(Token::End, |t| t.0)
     }
 
     /// Takes the next token.
-    pub fn take(&mut self) -> Token<'a> {
+    pub(crate) fn take(&mut self) -> Token<'a> {
         let token = self.peek();
         self.at = (self.at + 1).min(self.list.len());
         token
     }
 
     /// The place of the next token, for [`back`](Self::back).
-    #[must_use]
-    pub fn mark(&self) -> usize {
+    pub(crate) fn mark(&self) -> usize {
         self.at
     }
 
     /// Goes back to a place.
-    pub fn back(&mut self, mark: usize) {
+    pub(crate) fn back(&mut self, mark: usize) {
         self.at = mark;
     }
 
     /// The line of the next token.
-    #[must_use]
-    pub fn line(&self) -> u32 {
+    pub(crate) fn line(&self) -> u32 {
         self.list.get(self.at).or(self.list.last()).map_or(0, |t| t.1)
     }
 
     /// Takes a sign if it is next.
-    pub fn eat(&mut self, sign: char) -> bool {
+    pub(crate) fn eat(&mut self, sign: char) -> bool {
         let found = self.peek() == Token::Sign(sign);
         if found {
             self.at += 1;
@@ -147,18 +143,8 @@ impl<'a> Tokens<'a> {
         found
     }
 
-    /// Takes a dotted word if it is next.
-    pub fn eat_dot(&mut self, word: &str) -> bool {
-        let found = self.peek() == Token::Dot(word);
-        if found {
-            self.at += 1;
-        }
-        found
-    }
-
     /// An error at the next token.
-    #[must_use]
-    pub fn error(&self, expected: &str) -> SyntaxError {
+    pub(crate) fn error(&self, expected: &str) -> SyntaxError {
         SyntaxError { line: self.line(), message: format!("expected {expected}, found {:?}", self.peek()) }
     }
 
@@ -166,7 +152,7 @@ impl<'a> Tokens<'a> {
     ///
     /// # Errors
     /// If the next token is another one.
-    pub fn expect(&mut self, sign: char) -> Result<(), SyntaxError> {
+    pub(crate) fn expect(&mut self, sign: char) -> Result<(), SyntaxError> {
         if self.eat(sign) { Ok(()) } else { Err(self.error(&format!("{sign:?}"))) }
     }
 
@@ -174,7 +160,7 @@ impl<'a> Tokens<'a> {
     ///
     /// # Errors
     /// If the next token is another one.
-    pub fn word(&mut self) -> Result<&'a str, SyntaxError> {
+    pub(crate) fn word(&mut self) -> Result<&'a str, SyntaxError> {
         match self.peek() {
             Token::Word(word) => {
                 self.at += 1;
@@ -188,7 +174,7 @@ impl<'a> Tokens<'a> {
     ///
     /// # Errors
     /// If the next token is another one.
-    pub fn int(&mut self) -> Result<u64, SyntaxError> {
+    pub(crate) fn int(&mut self) -> Result<u64, SyntaxError> {
         let negative = self.eat('-');
         match self.peek() {
             Token::Int(value) => {
@@ -203,7 +189,7 @@ impl<'a> Tokens<'a> {
     ///
     /// # Errors
     /// If the next token is another one.
-    pub fn small(&mut self) -> Result<u32, SyntaxError> {
+    pub(crate) fn small(&mut self) -> Result<u32, SyntaxError> {
         let error = self.error("a small integer");
         u32::try_from(self.int()?).map_err(|_| error)
     }

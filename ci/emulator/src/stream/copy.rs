@@ -84,12 +84,17 @@ fn offset(pointer: *mut u8, bytes: u64) -> *mut u8 {
 }
 
 impl Copy {
-    /// The memory on both sides: its device, and whether it is on the host. `None` for pageable memory.
-    pub(crate) fn between(&self, allocations: &Allocations) -> [Option<(usize, bool)>; 2] {
+    /// The devices on both sides: `None` for memory of the host, pinned or not.
+    pub(crate) fn between(&self, allocations: &Allocations) -> [Option<usize>; 2] {
         [&self.to, &self.from].map(|end| match end.memory {
-            Memory::Known(address) => allocations.at(address).map(|it| (it.device, it.kind.on_host())),
+            Memory::Known(at) => allocations.at(at).filter(|it| !it.kind.on_host()).map(|it| it.device),
             Memory::Pageable(_) | Memory::Staged(..) => None,
         })
+    }
+
+    /// Whether a side is pageable memory.
+    pub(crate) fn is_pageable(&self) -> bool {
+        [&self.to, &self.from].iter().any(|end| matches!(end.memory, Memory::Pageable(_)))
     }
 
     /// Bytes of pageable memory that this holds.

@@ -261,7 +261,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::exec::{Addresses, Kernel, Launch, Step, Task, lower};
+    use crate::exec::env::{Step, Task};
+    use crate::exec::{Addresses, Kernel, Launch, lower};
     use crate::ptx::parse;
 
     /// The machine around a kernel, and the complaints of the kernel.

@@ -22,7 +22,7 @@ pub(crate) struct Mark {
 }
 
 /// One event.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Event {
     pub(crate) device: usize,
     pub(crate) flags: u32,
@@ -42,16 +42,7 @@ pub(crate) struct Event {
 
 impl Event {
     fn new(device: usize, flags: u32) -> Self {
-        Self {
-            device,
-            flags,
-            id: None,
-            at: None,
-            mark: None,
-            moments: None,
-            ipc_handle: None,
-            numbers: Vec::new(),
-        }
+        Self { device, flags, ..Self::default() }
     }
 
     /// The moment that the event marks now, if other processes know it and it has not come.

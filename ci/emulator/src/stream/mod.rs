@@ -42,5 +42,5 @@ pub(crate) use shared_counters::SharedCounters;
 #[allow(unused_imports, reason = "launches are what it is for")]
 pub(crate) use submit::submit_task;
 pub(crate) use submit::{submit, submit_after, submit_all, submit_aside, submit_everywhere};
-pub(crate) use table::Streams;
+pub(crate) use table::{Stream, Streams};
 pub(crate) use work::{Expansion, Part, Record, Work};

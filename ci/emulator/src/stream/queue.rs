@@ -58,7 +58,7 @@ pub(crate) struct Picked {
 }
 
 /// All operations that are not done.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Queue {
     schedule: Schedule,
     random: Random,
@@ -93,24 +93,7 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) fn new(schedule: Schedule) -> Self {
         let seed = if let Schedule::Random(seed) = schedule { seed } else { 0 };
-        Self {
-            schedule,
-            random: Random::new(seed),
-            last: 0,
-            entries: BTreeMap::new(),
-            ready: BTreeSet::new(),
-            idle: BTreeSet::new(),
-            unwanted: BTreeSet::new(),
-            drivers: 0,
-            started: false,
-            staged: 0,
-            ends: false,
-            runs_on: false,
-            races: None,
-            grids: HashMap::new(),
-            handles: 0,
-            texts: HashMap::new(),
-        }
+        Self { schedule, random: Random::new(seed), ..Self::default() }
     }
 
     /// Adds an operation that comes after `before`.
@@ -519,7 +502,7 @@ impl Queue {
 }
 
 /// Splitmix64.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Random(u64);
 
 impl Random {

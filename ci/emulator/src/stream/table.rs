@@ -74,7 +74,7 @@ impl Stream {
 }
 
 /// All streams of the process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Streams {
     last: StreamId,
     all: BTreeMap<StreamId, Stream>,
@@ -94,13 +94,7 @@ const STRIDE: usize = 0x40;
 
 impl Streams {
     pub(crate) fn new(devices: usize) -> Self {
-        let mut streams = Self {
-            last: 0,
-            all: BTreeMap::new(),
-            handles: HashMap::new(),
-            legacy: Vec::new(),
-            per_thread: HashMap::new(),
-        };
+        let mut streams = Self::default();
         for device in 0..devices {
             let key = streams.add(Stream { legacy: true, ..Stream::new(device, 0, 0) });
             streams.legacy.push(key);

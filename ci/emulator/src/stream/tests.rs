@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{OperationId, StreamId, Work, query, submit, submit_task, synchronize};
 use crate::error::Code;
-use crate::exec::{Env, Fault, Step, Task};
+use crate::exec::Fault;
+use crate::exec::env::{Env, Step, Task};
 use crate::machine::{self, Guard};
 use crate::sys::{cudaErrorLaunchFailure, cudaErrorNotReady};
 
@@ -37,9 +38,11 @@ impl Task for Die {
     }
 }
 
-fn turn() -> MutexGuard<'static, ()> {
+/// The turn of a test, a flag, and the machine.
+fn begin() -> (MutexGuard<'static, ()>, Arc<AtomicU32>, Guard) {
     static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    (turn, Arc::new(AtomicU32::new(0)), machine::lock().unwrap())
 }
 
 fn stream(machine: &mut Guard, device: usize) -> StreamId {
@@ -54,9 +57,7 @@ fn poll(machine: &mut Guard, stream: StreamId, flag: &Arc<AtomicU32>, until: u32
 
 #[test]
 fn a_kernel_that_polls_sees_what_the_host_sets_while_another_thread_waits_for_it() {
-    let _turn = turn();
-    let flag = Arc::new(AtomicU32::new(0));
-    let mut machine = machine::lock().unwrap();
+    let (_turn, flag, mut machine) = begin();
     let key = stream(&mut machine, 0);
     let id = poll(&mut machine, key, &flag, 1, 2);
     drop(machine);
@@ -76,9 +77,7 @@ fn a_kernel_that_polls_sees_what_the_host_sets_while_another_thread_waits_for_it
 
 #[test]
 fn kernels_that_poll_for_each_other_on_two_streams_take_turns() {
-    let _turn = turn();
-    let flag = Arc::new(AtomicU32::new(0));
-    let mut machine = machine::lock().unwrap();
+    let (_turn, flag, mut machine) = begin();
     let (a, b) = (stream(&mut machine, 0), stream(&mut machine, 0));
     let ids = [
         poll(&mut machine, a, &flag, 1, 2),
@@ -92,9 +91,7 @@ fn kernels_that_poll_for_each_other_on_two_streams_take_turns() {
 
 #[test]
 fn a_kernel_that_polls_for_work_nobody_asked_for_gets_it_in_the_end() {
-    let _turn = turn();
-    let flag = Arc::new(AtomicU32::new(0));
-    let mut machine = machine::lock().unwrap();
+    let (_turn, flag, mut machine) = begin();
     let (a, b) = (stream(&mut machine, 0), stream(&mut machine, 0));
     let wanted = poll(&mut machine, a, &flag, 1, 2);
     poll(&mut machine, b, &flag, 0, 1);
@@ -104,9 +101,7 @@ fn a_kernel_that_polls_for_work_nobody_asked_for_gets_it_in_the_end() {
 
 #[test]
 fn asking_runs_some_of_a_kernel_and_never_waits_for_it() {
-    let _turn = turn();
-    let flag = Arc::new(AtomicU32::new(0));
-    let mut machine = machine::lock().unwrap();
+    let (_turn, flag, mut machine) = begin();
     let key = stream(&mut machine, 0);
     let id = poll(&mut machine, key, &flag, 1, 2);
     assert_eq!(query(&mut machine, &[id]), Err(cudaErrorNotReady));
@@ -121,10 +116,8 @@ fn asking_runs_some_of_a_kernel_and_never_waits_for_it() {
 
 #[test]
 fn a_kernel_that_dies_takes_its_device_with_it_and_what_came_after_it() {
-    let _turn = turn();
+    let (_turn, flag, mut machine) = begin();
     const DEVICE: usize = 1;
-    let flag = Arc::new(AtomicU32::new(0));
-    let mut machine = machine::lock().unwrap();
     let key = stream(&mut machine, DEVICE);
     submit_task(&mut machine, key, DEVICE, "test", Box::new(Die)).unwrap();
     let task = Box::new(Poll { flag: Arc::clone(&flag), until: 0, then: 1 });
@@ -139,8 +132,7 @@ fn a_kernel_that_dies_takes_its_device_with_it_and_what_came_after_it() {
 
 #[test]
 fn a_kernel_is_launched_only_on_a_stream_of_the_current_device() {
-    let _turn = turn();
-    let mut machine = machine::lock().unwrap();
+    let (_turn, _, mut machine) = begin();
     let key = stream(&mut machine, 0);
     let refused = submit_task(&mut machine, key, 1, "test", Box::new(Die));
     assert_eq!(refused, Err(crate::sys::cudaErrorInvalidResourceHandle));

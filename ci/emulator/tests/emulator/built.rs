@@ -1,12 +1,17 @@
 //! The built program, which is the library as well, and the toolkit, for the tests that look at them from
-//! outside.
+//! outside. Compiles programs and runs them.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cuda_sys_build::{Env, Search, Toolkit};
+
+pub(crate) const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
+/// The exit code of a program with a finding.
+pub(crate) const FOUND: i32 = 33;
 
 /// The folder with `libcudart.so.13`, as the program names it.
 pub(crate) fn folder() -> &'static PathBuf {
@@ -27,13 +32,66 @@ pub(crate) fn toolkit() -> Toolkit {
 
 /// Compiles `tests/programs/NAME.cu` with further options, for the built library.
 pub(crate) fn compile(name: &str, options: &[&str]) -> PathBuf {
-    build(name, &["-cudart", "none", "-cudadevrt", "none", "-lcudart"], options)
+    once(name, || build(name, &["-cudart", "none", "-cudadevrt", "none", "-lcudart"], options))
 }
 
 /// The same with separate compilation, for kernels that launch kernels.
 pub(crate) fn compile_apart(name: &str, options: &[&str]) -> PathBuf {
-    let devrt = format!("-L{}", toolkit().root().join("lib").display());
-    build(name, &["-rdc=true", "-cudart", "shared", &devrt], options)
+    once(name, || {
+        let devrt = format!("-L{}", toolkit().root().join("lib").display());
+        build(name, &["-rdc=true", "-cudart", "shared", &devrt], options)
+    })
+}
+
+/// Compiles `tests/programs/NAME.cpp`, which has no kernels, with further options.
+pub(crate) fn compile_host(name: &str, options: &[&str]) -> PathBuf {
+    once(name, || {
+        let toolkit = toolkit();
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+        let mut command = Command::new(compiler);
+        command
+            .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"])
+            .args(options)
+            .arg(format!("tests/programs/{name}.cpp"))
+            .args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
+            .arg(format!("-L{}", folder().display()))
+            .args(["-lcudart", "-pthread"]);
+        made(name, &mut command)
+    })
+}
+
+/// Makes a program, once in this process.
+fn once(name: &str, make: impl FnOnce() -> PathBuf) -> PathBuf {
+    static PROGRAMS: Mutex<BTreeMap<String, Arc<OnceLock<PathBuf>>>> = Mutex::new(BTreeMap::new());
+    let program = Arc::clone(PROGRAMS.lock().unwrap().entry(name.to_owned()).or_default());
+    program.get_or_init(make).clone()
+}
+
+/// A program on the built library, in a schedule.
+pub(crate) fn command(program: impl AsRef<Path>, schedule: &str) -> Command {
+    let mut command = Command::new(program.as_ref());
+    command.env("LD_LIBRARY_PATH", folder()).env("CUDA_EMULATOR_SCHEDULE", schedule).stdin(Stdio::null());
+    command
+}
+
+/// The same with a look for races. With a finding it ends with [`FOUND`].
+pub(crate) fn checked(program: impl AsRef<Path>, schedule: &str) -> Command {
+    let mut command = command(program, schedule);
+    command.env("CUDA_EMULATOR_RACES", "1").env("CUDA_EMULATOR_EXIT_CODE", FOUND.to_string());
+    command
+}
+
+/// Runs a command. Returns the exit code and standard error.
+pub(crate) fn ended(command: &mut Command) -> (Option<i32>, String) {
+    let output = command.output().expect("the program starts");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The line that a comment `// CASE: WORD` marks in a source.
+pub(crate) fn line(source: &str, case: &str, word: &str) -> usize {
+    let mark = format!("// {case}: {word}");
+    let at = source.lines().position(|line| line.ends_with(&mark));
+    at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1
 }
 
 fn build(name: &str, libraries: &[&str], options: &[&str]) -> PathBuf {

@@ -1,30 +1,20 @@
 //! Programs for `sm_90a`, compiled by nvcc, run on the built library: tensor maps, bulk copies and products
 //! of warpgroups. They expect what an H200 gives.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::process::Output;
 
 use super::built;
 
-/// Compiles a program, once.
-fn program(name: &'static str, once: &'static OnceLock<PathBuf>) -> &'static PathBuf {
-    once.get_or_init(|| built::compile(name, &["-arch=compute_90a", "-code=compute_90a"]))
-}
-
-fn run(program: &PathBuf, arguments: &[&str], schedule: &str, races: &str) -> Output {
-    let mut command = Command::new(program);
-    command.args(arguments).env("LD_LIBRARY_PATH", built::folder());
-    command.env("CUDA_EMULATOR_SCHEDULE", schedule).env("CUDA_EMULATOR_RACES", races);
-    command.output().unwrap()
+fn run(program: &str, arguments: &[&str], schedule: &str, races: &str) -> Output {
+    let program = built::compile(program, &["-arch=compute_90a", "-code=compute_90a"]);
+    let mut command = built::command(program, schedule);
+    command.args(arguments).env("CUDA_EMULATOR_RACES", races).output().unwrap()
 }
 
 #[test]
 fn tensors_are_copied_and_matrices_multiplied_as_on_hardware() {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let program = program("hopper", &PROGRAM);
     for (schedule, races) in [("late", "0"), ("eager", "1"), ("random:1", "1")] {
-        let output = run(program, &[], schedule, races);
+        let output = run("hopper", &[], schedule, races);
         let (stdout, stderr) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{schedule}: {stdout}\n{stderr}");
@@ -35,10 +25,8 @@ fn tensors_are_copied_and_matrices_multiplied_as_on_hardware() {
 
 #[test]
 fn maps_are_made_and_elements_converted_as_an_h200_answered() {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let program = program("hopper_ask", &PROGRAM);
     let found: String = ["maps", "no_maps", "numbers", "outside"]
-        .map(|question| String::from_utf8(run(program, &[question], "late", "0").stdout).unwrap())
+        .map(|question| String::from_utf8(run("hopper_ask", &[question], "late", "0").stdout).unwrap())
         .concat();
     // An H200 ends the process there.
     let found: Vec<_> = found.lines().filter(|line| !line.starts_with("no map, another")).collect();
@@ -48,8 +36,6 @@ fn maps_are_made_and_elements_converted_as_an_h200_answered() {
 
 #[test]
 fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let program = program("hopper_mistakes", &PROGRAM);
     for (mistake, printed, words) in [
         ("right", "cudaSuccess, 0 0", ""),
         ("misaligned_box", "cudaErrorMisalignedAddress", "is not aligned to 128 bytes"),
@@ -74,7 +60,7 @@ fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
         ("far_descriptor", "cudaErrorIllegalAddress", "shared read of 16 bytes at 0x3f000"),
         ("other_descriptors", "cudaErrorIllegalInstruction", "give different descriptors"),
     ] {
-        let output = run(program, &[mistake], "late", "0");
+        let output = run("hopper_mistakes", &[mistake], "late", "0");
         let (stdout, stderr) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(stdout.contains(printed), "{mistake}: {stdout}\n{stderr}");
@@ -82,7 +68,7 @@ fn mistakes_are_faults_that_say_how_or_give_wrong_values() {
     }
     // The right program and one without the fence, with the checks of races.
     let found = |mistake| {
-        let output = run(program, &[mistake], "late", "1");
+        let output = run("hopper_mistakes", &[mistake], "late", "1");
         String::from_utf8(output.stderr).unwrap()
     };
     assert!(!found("right").contains("CUDA emulator"), "{}", found("right"));

@@ -53,11 +53,8 @@ fn what_real_programs_do_goes_as_on_hardware_in_every_schedule() {
     let program = compile("found", "-rdc=true");
     for case in ["conditionals", "polls", "textures", "captures", "graph_memory", "rounding", "shared"] {
         for schedule in ["late", "eager", "random:1", "random:2"] {
-            let mut command = Command::new(&program);
-            command.arg(case).env("LD_LIBRARY_PATH", built::folder()).env("CUDA_EMULATOR_SCHEDULE", schedule);
-            let output = command.output().unwrap();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{case} under {schedule}: {}\n{stderr}", output.status);
+            let (code, stderr) = built::ended(built::command(&program, schedule).arg(case));
+            assert_eq!(code, Some(0), "{case} under {schedule}:\n{stderr}");
         }
     }
 }

@@ -1,47 +1,28 @@
 //! Programs with one classic mistake each, in C++ with kernels: each is named with its lines in every
 //! schedule, and the corrected programs are not reported.
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::process::Output;
 
 use serde_json::Value;
 
-use super::built;
-
-const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
-/// The exit code of a program with a finding.
-const FOUND: i32 = 33;
-
-/// Compiles `mistakes.cu`, once.
-fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| built::compile("mistakes", &["-g"]))
-}
+use super::built::{self, FOUND, SCHEDULES};
 
 /// The line that a comment `// CASE: WORD` marks.
 fn line(case: &str, word: &str) -> usize {
-    let mark = format!("// {case}: {word}");
-    let source = include_str!("../programs/mistakes.cu");
-    let at = source.lines().position(|line| line.ends_with(&mark));
-    at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1
+    built::line(include_str!("../programs/mistakes.cu"), case, word)
 }
 
 /// Runs a case, and returns what happened and the report for tools.
 fn run(case: &str, right: bool, schedule: &str) -> (Output, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("report");
-    let mut command = Command::new(program());
-    command.arg(case).args(right.then_some("right"));
+    let mut command = built::checked(built::compile("mistakes", &["-g"]), schedule);
     command
-        .env("LD_LIBRARY_PATH", built::folder())
-        .env("CUDA_EMULATOR_SCHEDULE", schedule)
-        .env("CUDA_EMULATOR_RACES", "1")
+        .arg(case)
+        .args(right.then_some("right"))
         .env("CUDA_EMULATOR_INITCHECK", "1")
         .env("CUDA_EMULATOR_LEAKS", if case == "leak" { "1" } else { "0" })
-        .env("CUDA_EMULATOR_REPORT", &report)
-        .env("CUDA_EMULATOR_EXIT_CODE", FOUND.to_string())
-        .stdin(Stdio::null());
+        .env("CUDA_EMULATOR_REPORT", &report);
     let output = command.output().expect("the program starts");
     (output, std::fs::read_to_string(&report).unwrap_or_default())
 }

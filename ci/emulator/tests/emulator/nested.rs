@@ -1,35 +1,12 @@
 //! Kernels that launch kernels: streams, events, tails, copies, errors, and the races between a kernel and
 //! its children.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-
-use super::built;
-
-const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
-/// The exit code of a program with a finding.
-const FOUND: i32 = 33;
-
-/// Compiles `nested.cu`, once.
-fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| built::compile_apart("nested", &["-g"]))
-}
+use super::built::{self, FOUND, SCHEDULES};
 
 /// Runs a case under a schedule. Returns the exit code and standard error.
 fn run(arguments: &[&str], schedule: &str) -> (Option<i32>, String) {
-    let mut command = Command::new(program());
-    command
-        .args(arguments)
-        .env("LD_LIBRARY_PATH", built::folder())
-        .env("CUDA_EMULATOR_SCHEDULE", schedule)
-        .env("CUDA_EMULATOR_RACES", "1")
-        .env("CUDA_EMULATOR_INITCHECK", "1")
-        .env("CUDA_EMULATOR_EXIT_CODE", FOUND.to_string())
-        .stdin(Stdio::null());
-    let output = command.output().expect("the program starts");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    let mut command = built::checked(built::compile_apart("nested", &["-g"]), schedule);
+    built::ended(command.args(arguments).env("CUDA_EMULATOR_INITCHECK", "1"))
 }
 
 macro_rules! everywhere {
@@ -80,11 +57,8 @@ fn named(case: &str, words: &[&str]) {
         assert_eq!(code, Some(FOUND), "{schedule}:\n{text}");
         assert!(text.contains("CUDA emulator: race: nothing orders kernel "), "{schedule}:\n{text}");
         for word in words {
-            let mark = format!("// {case}: {word}");
-            let source = include_str!("../programs/nested.cu");
-            let at = source.lines().position(|line| line.ends_with(&mark));
             let place =
-                format!("nested.cu:{}", at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1);
+                format!("nested.cu:{}", built::line(include_str!("../programs/nested.cu"), case, word));
             assert!(text.contains(&place), "{schedule}: {place:?} is not in\n{text}");
         }
         let (code, text) = run(&[case, "right"], schedule);

@@ -2,15 +2,13 @@
 //! every schedule.
 
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::built;
+use super::built::{self, SCHEDULES};
 
 /// The cases of `graph.cpp`.
 const GRAPHS: [&str; 7] = ["capture", "fork_join", "into", "rules", "built", "launches", "user_objects"];
-const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
 
 /// The cases of `early.cpp`.
 const EARLY: [&str; 6] =
@@ -25,40 +23,22 @@ const RACING: [&str; 6] =
 
 /// Compiles a program, once: `graph.cpp`, `early.cpp` and `pool.cpp` have the cases of the lists above,
 /// `host.cpp` all others.
-fn program(case: &str) -> &'static PathBuf {
-    static HOST: OnceLock<PathBuf> = OnceLock::new();
-    static GRAPH: OnceLock<PathBuf> = OnceLock::new();
-    static AHEAD: OnceLock<PathBuf> = OnceLock::new();
-    static REUSE: OnceLock<PathBuf> = OnceLock::new();
-    let (name, program) = match case {
-        _ if GRAPHS.contains(&case) => ("graph", &GRAPH),
-        _ if EARLY.contains(&case) => ("early", &AHEAD),
-        _ if POOL.contains(&case) => ("pool", &REUSE),
-        _ => ("host", &HOST),
+fn program(case: &str) -> PathBuf {
+    let name = match case {
+        _ if GRAPHS.contains(&case) => "graph",
+        _ if EARLY.contains(&case) => "early",
+        _ if POOL.contains(&case) => "pool",
+        _ => "host",
     };
-    program.get_or_init(|| {
-        let toolkit = built::toolkit();
-        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let mut command = Command::new(compiler);
-        command
-            .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"])
-            .arg(format!("tests/programs/{name}.cpp"))
-            .args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
-            .arg(format!("-L{}", built::folder().display()))
-            .args(["-lcudart", "-pthread"]);
-        built::made(name, &mut command)
-    })
+    built::compile_host(name, &[])
 }
 
 fn command(case: &str, schedule: &str) -> Command {
-    let mut command = Command::new(program(case));
+    let mut command = built::command(program(case), schedule);
     command
         .arg(case)
-        .env("LD_LIBRARY_PATH", built::folder())
-        .env("CUDA_EMULATOR_SCHEDULE", schedule)
         .env("CUDA_EMULATOR_LEAKS", if case == "leak" { "1" } else { "0" })
-        .env("CUDA_EMULATOR_RACES", if RACING.contains(&case) { "0" } else { "1" })
-        .stdin(Stdio::null());
+        .env("CUDA_EMULATOR_RACES", if RACING.contains(&case) { "0" } else { "1" });
     command
 }
 

@@ -1,56 +1,27 @@
 //! The table of races (`races.cu`, `flags.cu`): each wrong program is named with both lines in every
 //! schedule, and its corrected twin is silent.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-
-use super::built;
-
-const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
-/// The exit code of a program with a finding.
-const FOUND: i32 = 33;
-
-/// Compiles a program, once.
-fn program(name: &'static str) -> &'static PathBuf {
-    static RACES: OnceLock<PathBuf> = OnceLock::new();
-    static FLAGS: OnceLock<PathBuf> = OnceLock::new();
-    let once = if name == "races" { &RACES } else { &FLAGS };
-    once.get_or_init(|| built::compile(name, &["-g"]))
-}
+use super::built::{self, FOUND, SCHEDULES};
 
 /// Runs a case under a schedule. Returns the exit code and standard error.
-fn run(name: &'static str, case: &str, right: bool, schedule: &str) -> (Option<i32>, String) {
+fn run(name: &str, case: &str, right: bool, schedule: &str) -> (Option<i32>, String) {
     run_with(name, case, right, ("CUDA_EMULATOR_SCHEDULE", schedule))
 }
 
 /// The same with another variable.
-fn run_with(
-    name: &'static str,
-    case: &str,
-    right: bool,
-    (variable, value): (&str, &str),
-) -> (Option<i32>, String) {
-    let mut command = Command::new(program(name));
-    command.arg(case).args(right.then_some("right"));
-    command
-        .env("LD_LIBRARY_PATH", built::folder())
-        .env(variable, value)
-        .env("CUDA_EMULATOR_RACES", "1")
-        .env("CUDA_EMULATOR_EXIT_CODE", FOUND.to_string())
-        .stdin(Stdio::null());
-    let output = command.output().expect("the program starts");
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+fn run_with(name: &str, case: &str, right: bool, (variable, value): (&str, &str)) -> (Option<i32>, String) {
+    let mut command = built::checked(built::compile(name, &["-g"]), "late");
+    built::ended(command.arg(case).args(right.then_some("right")).env(variable, value))
 }
 
-fn is_silent(name: &'static str, case: &str, schedule: &str) {
+fn is_silent(name: &str, case: &str, schedule: &str) {
     let (code, text) = run(name, case, true, schedule);
     assert_eq!(code, Some(0), "{case}, right, under {schedule}:\n{text}");
     assert!(!text.contains("findings"), "{case}, right, under {schedule}:\n{text}");
 }
 
-/// Checks the cases of a program: in these schedules the wrong one is named with the lines of all its marks.
-fn table(name: &'static str, subject: &str, schedules: &[&str], cases: &str) {
+/// Checks the cases of a program: in every schedule the wrong one is named with the lines of all its marks.
+fn table(name: &str, subject: &str, cases: &str) {
     let source = if name == "races" {
         include_str!("../programs/races.cu")
     } else {
@@ -68,8 +39,6 @@ fn table(name: &'static str, subject: &str, schedules: &[&str], cases: &str) {
         assert!(!places.is_empty(), "{case} has no marks");
         for schedule in SCHEDULES {
             is_silent(name, case, schedule);
-        }
-        for schedule in schedules {
             let (code, text) = run(name, case, false, schedule);
             assert_eq!(code, Some(FOUND), "{case} under {schedule}:\n{text}");
             assert!(text.contains(&format!("CUDA emulator: {subject}: ")), "{case}:\n{text}");
@@ -87,7 +56,6 @@ fn flags_between_blocks_need_fences_of_their_scope_on_both_sides_and_one_address
     table(
         "races",
         "race",
-        &SCHEDULES,
         "no_release_fence no_acquire_fence release_fence_too_early acquire_fence_too_early other_flag
          other_release release_fence_of_block acquire_fence_of_block release_store_of_block
          acquire_load_of_block relaxed_load relaxed_store plain_flag passed_on release_sequence read_still",
@@ -96,12 +64,7 @@ fn flags_between_blocks_need_fences_of_their_scope_on_both_sides_and_one_address
 
 #[test]
 fn strong_and_plain_accesses_race_and_so_do_those_of_a_block_with_other_blocks() {
-    table(
-        "races",
-        "race",
-        &SCHEDULES,
-        "atomics_of_a_block one_atomic_of_a_block atomic_and_plain volatile_and_plain",
-    );
+    table("races", "race", "atomics_of_a_block one_atomic_of_a_block atomic_and_plain volatile_and_plain");
 }
 
 #[test]
@@ -109,7 +72,6 @@ fn locks_order_what_is_between_fences_within_them() {
     table(
         "races",
         "race",
-        &SCHEDULES,
         "lock_without_a_fence unlock_without_a_fence two_locks used_behind_the_unlock lock_of_a_block",
     );
 }
@@ -119,7 +81,6 @@ fn a_thread_that_speaks_for_its_block_needs_barriers() {
     table(
         "races",
         "race",
-        &SCHEDULES,
         "flag_before_the_barrier barrier_forgotten_behind_the_flag warp_barrier_forgotten_behind_the_flag
          warp_barrier_forgotten_before_the_flag flag_of_a_lane_that_has_not_met last_block
          barrier_of_blocks_without_a_fence barrier_of_blocks_too_early grid_barrier_forgotten",
@@ -131,7 +92,6 @@ fn flags_in_shared_memory_need_fences_too() {
     table(
         "races",
         "race",
-        &SCHEDULES,
         "flag_in_shared_memory flag_in_shared_memory_without_acquire other_flag_in_shared_memory",
     );
 }
@@ -141,7 +101,6 @@ fn barriers_of_a_warp_order_the_lanes_of_their_mask_and_shuffles_none() {
     table(
         "races",
         "race",
-        &SCHEDULES,
         "shuffle_for_a_barrier vote_for_a_barrier match_for_a_barrier halves_of_a_warp tiles_of_a_warp
          branches_of_a_warp warp_barrier_between_warps warp_barrier_too_early last_steps",
     );
@@ -149,12 +108,7 @@ fn barriers_of_a_warp_order_the_lanes_of_their_mask_and_shuffles_none() {
 
 #[test]
 fn a_thread_outside_of_the_mask_of_its_instruction_is_named() {
-    table(
-        "races",
-        "barrier",
-        &SCHEDULES,
-        "outside_of_its_mask shuffle_outside_of_its_mask vote_outside_of_its_mask",
-    );
+    table("races", "barrier", "outside_of_its_mask shuffle_outside_of_its_mask vote_outside_of_its_mask");
 }
 
 #[test]
@@ -162,7 +116,6 @@ fn a_barrier_that_part_of_a_warp_skips_is_named() {
     table(
         "races",
         "barrier",
-        &SCHEDULES,
         "skipped_by_half_of_a_warp skipped_by_named_lanes skipped_in_a_loop skipped_before_the_others",
     );
 }
@@ -172,7 +125,6 @@ fn barriers_of_a_block_order_those_who_wait() {
     table(
         "races",
         "race",
-        &SCHEDULES,
         "no_barrier barrier_counts_too next_round two_buffers named_barriers written_behind_the_arrival
          half_of_the_block_meets ended_early bytes_of_a_word neighbour_in_global_memory histogram",
     );
@@ -183,7 +135,6 @@ fn copies_barriers_in_memory_and_clusters_order_those_who_wait() {
     table(
         "races",
         "race",
-        &SCHEDULES,
         "copied_by_others barrier_in_memory other_barrier_in_memory cluster_barrier_forgotten
          cluster_arrival_too_early",
     );
@@ -191,9 +142,7 @@ fn copies_barriers_in_memory_and_clusters_order_those_who_wait() {
 
 /// The place of a case's mark.
 fn place(case: &str, word: &str) -> String {
-    let mark = format!("// {case}: {word}");
-    let at = include_str!("../programs/races.cu").lines().position(|line| line.ends_with(&mark));
-    format!("races.cu:{}\n", at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1)
+    format!("races.cu:{}\n", built::line(include_str!("../programs/races.cu"), case, word))
 }
 
 #[test]
@@ -229,7 +178,6 @@ fn flags_between_kernels_and_the_host_are_silent_where_they_order() {
     table(
         "flags",
         "race",
-        &SCHEDULES,
         "between_kernels between_kernels_without_acquire managed_flag from_the_host from_the_host_managed
          written_behind_the_flag",
     );
@@ -240,7 +188,6 @@ fn memory_that_kernels_share_with_the_host_is_named_in_every_schedule() {
     table(
         "flags",
         "race",
-        &SCHEDULES,
         "pinned_flag pinned_flag_of_the_device pinned_flag_unread pinned_result pinned_in_a_struct
          behind_a_pointer read_from_a_file written_to_a_file asked_of_a_pipe",
     );

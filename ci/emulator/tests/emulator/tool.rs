@@ -162,7 +162,7 @@ int main() {
 #[test]
 fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
     let program =
-        compile("races", RACES, &["-cudart=shared", "-lineinfo", "-gencode=arch=compute_75,code=compute_75"]);
+        compile("meets", RACES, &["-cudart=shared", "-lineinfo", "-gencode=arch=compute_75,code=compute_75"]);
     let program = program.to_str().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -177,10 +177,10 @@ fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
     // The lines are those of the program, although the toolkit's headers have the instructions.
     for what in [
         "cuda-emulate: 2 processes on the emulator, 3 findings\n",
-        "races.cu:6 in meets(__half2*) (2 processes, 2 times)",
+        "meets.cu:6 in meets(__half2*) (2 processes, 2 times)",
         "element 0 (bytes 0 to 4) of the array meets(__half2*)::tile",
         "element 1 (bytes 4 to 8) of 64 bytes of device memory",
-        "races.cu:7",
+        "meets.cu:7",
     ] {
         assert!(words.contains(what), "{what:?} is not in\n{words}");
     }
@@ -189,14 +189,14 @@ fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
     let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     let race = rows.iter().find(|row| row["finding"] == "race").unwrap();
     let code = &race["parts"][0]["code"];
-    assert!(code["line"] == 6 && code["file"].as_str().unwrap().ends_with("races.cu"), "{race}");
+    assert!(code["line"] == 6 && code["file"].as_str().unwrap().ends_with("meets.cu"), "{race}");
     assert!(
         race["parts"][1]["thread"].is_array() && race["parts"][1]["block"] == serde_json::json!([0, 0, 0])
     );
 
     std::fs::write(
         &accepted,
-        "race races.cu:6  the last thread wins\nrace races.cu:7\tas well\nleak x.cu:1 gone",
+        "race meets.cu:6  the last thread wins\nrace meets.cu:7\tas well\nleak x.cu:1 gone",
     )
     .unwrap();
     let run = |options: &[&str]| {
@@ -211,7 +211,7 @@ fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
         "{words}"
     );
     assert!(words.contains(":3: suppresses nothing in this run: leak x.cu:1 gone\n"), "{words}");
-    std::fs::write(&accepted, "race races.cu:6").unwrap();
+    std::fs::write(&accepted, "race meets.cu:6").unwrap();
     assert!(text(&run(&[]).stderr).contains("line 1: expected KIND FILE:LINE REASON"));
     std::fs::write(&accepted, "").unwrap();
     assert_eq!(run(&["--fail-on", "leak,fault"]).status.code(), Some(0));

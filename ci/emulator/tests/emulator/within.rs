@@ -1,35 +1,14 @@
 //! Kernels with one classic mistake each: each is named with the lines of its source, kernel and threads, and
 //! the corrected kernels are not reported.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-
-use super::built;
-
-/// The exit code of a program with a finding.
-const FOUND: i32 = 33;
-
-/// Compiles `within.cu`, once.
-fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| built::compile("within", &[]))
-}
+use super::built::{self, FOUND};
 
 /// Runs a case under a schedule. Returns the exit code and standard error.
 fn run(case: &str, right: bool, schedule: &str) -> (Option<i32>, String) {
-    let mut command = Command::new(program());
-    command.arg(case).args(right.then_some("right"));
-    command
-        .env("LD_LIBRARY_PATH", built::folder())
-        .env("CUDA_EMULATOR_SCHEDULE", schedule)
-        .env("CUDA_EMULATOR_RACES", "1")
-        .env("CUDA_EMULATOR_EXIT_CODE", FOUND.to_string())
-        .stdin(Stdio::null());
-    let output = command.output().expect("the program starts");
-    let text = String::from_utf8_lossy(&output.stderr);
+    let mut command = built::checked(built::compile("within", &[]), schedule);
+    let (code, text) = built::ended(command.arg(case).args(right.then_some("right")));
     let seed = |line: &&str| line.starts_with("CUDA emulator: CUDA_EMULATOR_SCHEDULE=");
-    (output.status.code(), text.lines().filter(|line| !seed(line)).map(|line| format!("{line}\n")).collect())
+    (code, text.lines().filter(|line| !seed(line)).map(|line| format!("{line}\n")).collect())
 }
 
 /// Checks that a case is named with the lines of these marks, and not if it is right.
@@ -39,10 +18,7 @@ fn named(case: &str, subject: &str, words: &[&str]) {
         assert_eq!(code, Some(FOUND), "{case} under {schedule}:\n{text}");
         assert!(text.contains(&format!("CUDA emulator: {subject}: kernel ")), "{case}:\n{text}");
         for word in words {
-            let mark = format!("// {case}: {word}");
-            let source = include_str!("../programs/within.cu");
-            let at = source.lines().position(|line| line.ends_with(&mark));
-            let line = at.unwrap_or_else(|| panic!("no line is marked {mark:?}")) + 1;
+            let line = built::line(include_str!("../programs/within.cu"), case, word);
             let place = format!("within.cu:{line}\n");
             assert!(text.contains(&place), "{case} under {schedule}: {place:?} is not in\n{text}");
         }

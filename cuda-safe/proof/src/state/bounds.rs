@@ -166,7 +166,7 @@ impl Symbols {
             self.work += 1 + terms.len() as u64 / 4;
             return best;
         }
-        self.largest_from(state, terms, depth, goal, (0, 0))
+        self.largest_from(state, terms, depth, goal, (usize::MAX, 0))
     }
 
     /// Returns whether a point is found at which the terms have the largest value that the ranges allow, and
@@ -244,7 +244,7 @@ impl Symbols {
         true
     }
 
-    /// Searches further. Facts before the first one that could have been combined with the terms earlier,
+    /// Searches further. Facts behind the first one that could have been combined with the terms earlier,
     /// too, were: each set of facts is looked at in one order.
     fn largest_from(
         &mut self,
@@ -280,8 +280,9 @@ impl Symbols {
         self.tries -= 1;
         self.work += state.facts.len() as u64 / 8;
         let signs = signs(terms);
-        for (at, fact) in state.facts.iter().enumerate() {
-            if fact.signs & signs == 0 || at < first && fact.signs & earlier != 0 {
+        // What was learnt last is tried first.
+        for (at, fact) in state.facts.iter().enumerate().rev() {
+            if fact.signs & signs == 0 || at > first && fact.signs & earlier != 0 {
                 continue;
             }
             let Some((above, below)) = removing(terms, &fact.terms) else { continue };

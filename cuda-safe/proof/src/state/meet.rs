@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::bounds::opposite;
 use super::{Fact, MOST_FACTS, State, Symbols, TRIES, mark};
 use crate::form::{Form, Symbol, Terms, floor, gcd, remainder};
@@ -77,22 +79,31 @@ impl Symbols {
         if self.is_unstable(a) {
             return None;
         }
-        self.work += 1 + one.facts.len() as u64 / 8;
-        for fact in one.facts.iter() {
-            let (Some(here), Some(there)) = (self.number_of(one, fact), self.number_of(other, fact)) else {
-                continue;
-            };
+        self.work += 1 + (one.facts.len() + one.limits.len()) as u64 / 8;
+        let of = |terms: Terms, here: i128, there: i128| {
             let step = there.saturating_sub(here);
-            if step == 0 || remainder(difference, step.abs()) != 0 {
-                continue;
-            }
-            let terms = Form { constant: 0, terms: Terms::clone(&fact.terms) };
-            // Where the ways meet, the terms are known to lie between the two numbers.
-            if self.is_within(state, &terms, 1, (here.min(there), here.max(there))) {
-                return terms.add(-here)?.times(difference / step)?.plus(a, 1);
+            let divides = step != 0 && remainder(difference, step.abs()) == 0;
+            divides.then(|| (Form { constant: 0, terms }, here, there, difference / step))
+        };
+        let mut found = SmallVec::<[_; 4]>::new();
+        for fact in one.facts.iter() {
+            if let (Some(here), Some(there)) = (self.number_of(one, fact), self.number_of(other, fact)) {
+                found.extend(of(Terms::clone(&fact.terms), here, there));
             }
         }
-        None
+        for (symbol, here, high) in &one.limits {
+            if here == high
+                && let (there, high) = self.limits(other, *symbol)
+                && there == high
+            {
+                found.extend(of(Terms::from(&[(*symbol, 1)][..]), *here, there));
+            }
+        }
+        // Where the ways meet, the terms are known to lie between the two numbers.
+        let (terms, here, .., times) = found.into_iter().find(|(terms, here, there, _)| {
+            self.is_within(state, terms, 1, (*here.min(there), *here.max(there)))
+        })?;
+        terms.add(-here)?.times(times)?.plus(a, 1)
     }
 
     /// Returns the number that the terms of a fact have, if the ranges and the facts about them say one.

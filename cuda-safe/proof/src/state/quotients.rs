@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Fact, Made, Quotient, State, Symbols, range_of, reduced};
+use super::{Extreme, Fact, Made, Quotient, State, Symbols, range_of, reduced};
 use crate::form::{Form, Symbol, floor, gcd, remainder};
 use crate::slice::Origin;
 
@@ -41,16 +41,25 @@ impl Symbols {
         let key = (rest, by);
         if let Some(quotient) = self.quotients.get(&key).copied() {
             self.define(state, outer.as_ref(), quotient)?;
+            let (low, high) = self.range(state, &Form::symbol(quotient), 2)?;
+            if low == high {
+                return whole.add(low);
+            }
+            self.confine(state, quotient, (low, high));
             return whole.plus(&Form::symbol(quotient), 1);
         }
         let (rest, by) = key;
+        if let Some(quotient) = self.quotient_of_extreme(state, &rest, by) {
+            return whole.plus(&quotient, 1);
+        }
         let (low, high) = self.range(state, &rest, 2)?;
-        if floor(low, by) == floor(high, by) {
-            return whole.add(floor(low, by));
+        let here = (floor(low, by), floor(high, by));
+        if here.0 == here.1 {
+            return whole.add(here.0);
         }
         if self.is_unstable(&rest) {
             let (origin, at) = self.origin(&rest);
-            return whole.plus(&self.unstable(floor(low, by), floor(high, by), origin, at), 1);
+            return whole.plus(&self.unstable(here.0, here.1, origin, at), 1);
         }
         // A range that holds wherever the symbols of the form are known.
         let (low, high) = self.range(&State::default(), &rest, 0)?;
@@ -60,7 +69,35 @@ impl Symbols {
         self.quotients.insert((rest.clone(), by), symbol);
         self.known[symbol as usize].made = Made::Floor(Box::new(Quotient { form: rest, by, facts }));
         self.define(state, outer.as_ref(), symbol)?;
+        self.confine(state, symbol, here);
         whole.plus(&Form::symbol(symbol), 1)
+    }
+
+    /// Keeps the range of a quotient, which took two facts: a bound of a form with it needs them no more.
+    fn confine(&mut self, state: &mut State, quotient: Symbol, (low, high): (i128, i128)) {
+        self.limit(state, quotient, 1, high);
+        self.limit(state, quotient, -1, -low);
+    }
+
+    /// Returns the quotient of a form with the larger one of two numbers in it, or the smaller one, if it is
+    /// known which of the two quotients that is: the quotient of the larger number is the larger quotient.
+    fn quotient_of_extreme(&mut self, state: &mut State, form: &Form, by: i128) -> Option<Form> {
+        let (symbol, factor, extreme) =
+            form.terms.iter().find_map(|(symbol, factor)| match &self.known[*symbol as usize].made {
+                Made::Extreme(it) if factor.abs() == 1 => Some((*symbol, *factor, Extreme::clone(it))),
+                _ => None,
+            })?;
+        let [a, b] = extreme.of.map(|it| form.replace(symbol, &it));
+        let (a, b) = (self.floor(state, &a?, by)?, self.floor(state, &b?, by)?);
+        let (low, high) = self.range(state, &a.plus(&b, -1)?, 2)?;
+        // Of numbers that are subtracted, the larger one makes the smaller difference.
+        match extreme.is_larger == (factor > 0) {
+            true if low >= 0 => Some(a),
+            true if high <= 0 => Some(b),
+            false if low >= 0 => Some(b),
+            false if high <= 0 => Some(a),
+            _ => None,
+        }
     }
 
     /// Returns the facts that define a quotient: `0 <= form - by * quotient <= by - 1`.

@@ -220,3 +220,85 @@ fn integers_that_only_become_floats() {
     // It is needed as a number, too.
     bytes(&of("mov.u32 %r20, %r5;", &format!("{below} add.u32 %r10, %r10, %r21;")), 4 * (99 + 63 + 7 + 1), 0);
 }
+
+#[test]
+fn signs_that_two_numbers_have_in_common() {
+    // Two numbers that may be negative, and a test of what their bits have in common.
+    let of = |bits: &str, test: &str, index: &str| {
+        format!(
+            "sub.s32 %r6, %r1, 3; sub.s32 %r7, %r5, 5; {bits} {test} @%p1 ret; mov.u32 %r10, {index}; \
+             setp.ge.s32 %p2, %r10, 100; @%p2 ret; STORE"
+        )
+    };
+    let or = "or.b32 %r8, %r6, %r7;";
+    for test in [
+        "setp.lt.s32 %p1, %r8, 0;",
+        "setp.le.s32 %p1, %r8, -1;",
+        "setp.ge.s32 %p2, %r8, 0; not.pred %p1, %p2;",
+        "setp.gt.s32 %p2, %r8, -1; not.pred %p1, %p2;",
+    ] {
+        bytes(&of(or, test, "%r6"), 400, 0);
+        bytes(&of(or, test, "%r7"), 4 * 59, 0);
+    }
+    let below = "setp.lt.s32 %p1, %r8, 0;";
+    bytes(&of("or.b32 %r8, %r6, %r7; or.b32 %r8, %r8, %r5;", below, "%r7"), 4 * 59, 0);
+    // Of even numbers, too.
+    let even = "shl.b32 %r6, %r6, 1; shl.b32 %r7, %r7, 1; or.b32 %r8, %r6, %r7;";
+    bytes(&of(even, below, "%r7"), 400 - 4, 0);
+    // Both signs, other signs, another bit, a test that says less or something else.
+    refused(&of("and.b32 %r8, %r6, %r7;", below, "%r6"), "");
+    refused(&of("xor.b32 %r8, %r6, %r7;", below, "%r6"), "");
+    refused(&of("or.b32 %r8, %r6, %r5;", below, "%r7"), "");
+    refused(&of("or.b32 %r8, %r6, %r7; add.s32 %r8, %r8, 1;", below, "%r6"), "");
+    refused(&of(or, "setp.lt.s32 %p1, %r8, -1;", "%r6"), "");
+    refused(&of(or, "setp.le.s32 %p1, %r8, -2;", "%r6"), "");
+    refused(&of(or, "setp.gt.s32 %p1, %r8, 0;", "%r6"), "");
+    refused(&of(or, "setp.eq.s32 %p1, %r8, -1;", "%r6"), "");
+    refused(&of(or, "setp.lt.u32 %p1, %r8, 0;", "%r6"), "");
+    refused(&of(or, "cvt.u64.u32 %rd6, %r8; setp.lt.s64 %p1, %rd6, 0;", "%r6"), "");
+    refused(&of(or, "cvt.s16.s32 %h1, %r8; setp.lt.s16 %p1, %h1, 0;", "%r6"), "");
+    let later = "setp.lt.s32 %p1, %r8, 0; sub.s32 %r6, %r6, 1;";
+    refused(&of(or, later, "%r6").replace("@%p1 ret; mov", "mov"), "");
+    // Of a number that nothing has written each use may see another one.
+    refused(&of("or.b32 %r8, %r6, %r20;", below, "%r20"), "");
+}
+
+#[test]
+fn quotients_of_the_larger_one() {
+    // Rounds of 64 elements up to 99, from up to 63: one more for the first 36.
+    let of = |extreme: &str, rounds: &str| {
+        format!("{extreme} sub.s32 %r6, %r6, %r5; {rounds} mad.lo.s32 %r10, %r7, 64, %r5; STORE")
+    };
+    let rounds = "add.s32 %r6, %r6, 63; shr.u32 %r7, %r6, 6;";
+    bytes(&of("max.s32 %r6, %r5, 36;", rounds), 400, 0);
+    bytes(&of("max.s32 %r6, 36, %r5;", "add.s32 %r6, %r6, 63; div.s32 %r7, %r6, 64;"), 400, 0);
+    bytes(
+        &of("min.s32 %r6, %r5, 36; sub.s32 %r6, 36, %r6;", "add.s32 %r6, %r6, 63; shr.u32 %r7, %r6, 6;"),
+        400,
+        0,
+    );
+    // A round more, the smaller one, the larger one of another number or of one without a sign.
+    bytes(&of("max.s32 %r6, %r5, 36;", "add.s32 %r6, %r6, 64; shr.u32 %r7, %r6, 6;"), 512, 0);
+    bytes(&of("min.s32 %r6, %r5, 36;", "add.s32 %r6, %r6, 127; shr.u32 %r7, %r6, 6;"), 512, 0);
+    bytes(&of("max.s32 %r6, %r1, 36;", rounds), 1276, 0);
+    refused(&of("sub.s32 %r6, %r5, 64; max.u32 %r6, %r6, 36;", rounds), "");
+}
+
+#[test]
+fn rounds_of_a_stride_in_a_row() {
+    // The rounds that are left, and then four at once, as long as the counter is below 250.
+    let of = |left_over: &str, guard: &str| {
+        format!(
+            "sub.s32 %r6, 249, %r5; shr.u32 %r7, %r6, 6; add.s32 %r7, %r7, 1; and.b32 %r7, %r7, {left_over}; \
+             mul.lo.u32 %r8, %r7, 64; add.s32 %r10, %r5, %r8; {guard} @%p1 ret; \
+             $l: add.s32 %r10, %r10, 192; STORE add.s32 %r10, %r10, -192; add.s32 %r10, %r10, 256; \
+             setp.lt.s32 %p1, %r10, 250; @%p1 bra $l;"
+        )
+    };
+    bytes(&of("3", "setp.ge.s32 %p1, %r10, 250;"), 1000, 0);
+    // Other numbers of rounds are left, the guard is one further, the row one longer.
+    bytes(&of("1", "setp.ge.s32 %p1, %r10, 250;"), 1280, 0);
+    bytes(&of("7", "setp.ge.s32 %p1, %r10, 250;"), 0, 0);
+    bytes(&of("3", "setp.ge.s32 %p1, %r10, 251;"), 1772, 0);
+    bytes(&of("3", "setp.ge.s32 %p1, %r10, 250;").replace("249", "250"), 1004, 0);
+}

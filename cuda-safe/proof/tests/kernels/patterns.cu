@@ -223,6 +223,77 @@ extern "C" __global__ void parts(int* x, int first, int second, int third) {
     if (part < 3) x[i] = part;
 }
 
+// A window around each pixel: nvcc tests the sign of `y | x` for both lower ends.
+extern "C" __global__ void columns(const float* x, float* out, int height, int width, int pad, int across) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= height * across) return;
+    int row = i / across * 2 - pad, column = i % across * 2 - pad;
+    float sum = 0.0f;
+    for (int dy = 0; dy < 2; ++dy) {
+        for (int dx = 0; dx < 2; ++dx) {
+            int y = row + dy, at = column + dx;
+            if (y >= 0 && at >= 0 && y < height && at < width) sum += x[y * width + at];
+        }
+    }
+    out[i] = sum;
+}
+
+// Planes of rows, and the number of the plane by a division of its own.
+extern "C" __global__ void pooled(const float* x, float* out, int planes, int height, int width, int down, int across) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= planes * down * across) return;
+    int at = i % across * 2, row = i / across % down * 2, plane = i / (across * down);
+    float most = 0.0f;
+    for (int dy = 0; dy < 2; ++dy) {
+        for (int dx = 0; dx < 2; ++dx) {
+            if (row + dy < height && at + dx < width) most = fmaxf(most, x[(plane * height + row + dy) * width + at + dx]);
+        }
+    }
+    out[i] = most;
+}
+
+// A tile with its edges: the number of rounds comes from the larger one of the counter and a constant.
+extern "C" __global__ void tile(const float* x, float* out, int width, int height) {
+    __shared__ float part[18][18];
+    for (int i = threadIdx.y * 16 + threadIdx.x; i < 18 * 18; i += 256) {
+        int column = blockIdx.x * 16 + i % 18 - 1, row = blockIdx.y * 16 + i / 18 - 1;
+        bool is_inside = column >= 0 && column < width && row >= 0 && row < height;
+        part[i / 18][i % 18] = is_inside ? x[row * width + column] : 0.0f;
+    }
+    __syncthreads();
+    int column = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 16 + threadIdx.y;
+    if (column < width && row < height) out[row * width + column] = part[threadIdx.y + 2][threadIdx.x + 2];
+}
+
+// Rounds of a constant stride, four at once: the rows of a matrix, and of a row the largest element.
+extern "C" __global__ void row_sums(const float* x, float* out, int n) {
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < n; i += 64) sum += x[blockIdx.x * n + i];
+    out[blockIdx.x * 64 + threadIdx.x] = sum;
+}
+
+extern "C" __global__ void largest(const float* x, int* out, int n) {
+    float most = 0.0f;
+    int at = 0;
+    for (int i = threadIdx.x; i < n; i += 64) {
+        if (x[blockIdx.x * n + i] > most) {
+            most = x[blockIdx.x * n + i];
+            at = i;
+        }
+    }
+    out[blockIdx.x * 64 + threadIdx.x] = at;
+}
+
+// The ends of a row come from memory, and are cut.
+extern "C" __global__ void cut_rows(const int* ends, const float* x, float* out, int rows, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= rows) return;
+    int end = min(ends[i + 1], n);
+    float sum = 0.0f;
+    for (int at = max(ends[i], 0); at < end; ++at) sum += x[at];
+    out[i] = sum;
+}
+
 // The place between pixels that a pixel of another size has, and an entry of a table.
 extern "C" __global__ void resized(const float* x, float* y, int w, int h, int to_w, int to_h, float scale) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,14 +1,14 @@
 //! What the drawn cases have in common: blocks, launches, graphs, and how they are noted.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::ptr;
 
 use cuda_sys as sys;
-use cuda_sys::{cudaEvent_t, cudaGraph_t, cudaGraphExec_t, cudaStream_t, dim3};
+use cuda_sys::{cudaError, cudaEvent_t, cudaGraph_t, cudaGraphExec_t, cudaStream_t, dim3};
 
 use crate::case::Cases;
 use crate::gate::Gate;
-use crate::log::{Log, Outcome, Setup, ask, need};
+use crate::log::{Log, Outcome, Setup, ask, error_name, need};
 use crate::memory::{Block, Kind, stream};
 use crate::score;
 
@@ -34,6 +34,16 @@ pub(super) fn add_case(
     let function = score::drawn(number).map_or("no such row", |row| row.function);
     cases.add(format!("{}{number:03} {function}: {situation}", score::PREFIX), run).alone();
 }
+
+/// The function that adds the cases of a part, area by area.
+macro_rules! areas {
+    ($($area:ident),*) => {
+        pub(super) fn add(cases: &mut $crate::case::Cases) {
+            $($area::add(cases);)*
+        }
+    };
+}
+pub(super) use areas;
 
 /// The addresses of arguments.
 macro_rules! arguments {
@@ -151,6 +161,15 @@ pub(super) fn elapsed(log: &mut Log, what: &str, from: cudaEvent_t, to: cudaEven
     let mut time = -1_f32;
     ask!(log, what, cudaEventElapsedTime(&raw mut time, from, to));
     log.fact("time", if time < 0.0 { "none" } else { "some" });
+}
+
+/// Notes the name of a code, and how long its text is.
+pub(super) fn named(log: &mut Log, code: u32) {
+    // SAFETY: takes any code.
+    let text = unsafe { sys::cudaGetErrorString(cudaError(code)) };
+    // SAFETY: not null, so it is a string that lives for ever.
+    let length = if text.is_null() { 0 } else { unsafe { CStr::from_ptr(text) }.count_bytes() };
+    log.fact(&format!("{code}"), format_args!("{} {length}", error_name(cudaError(code))));
 }
 
 /// Notes an attribute of the first device.

@@ -2,7 +2,7 @@
 
 /// The contents outside of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Address {
+pub(crate) enum Address {
     /// The image, repeated.
     Wrap,
     /// The element at the edge.

@@ -15,7 +15,7 @@ use crate::exec::geometry::Geometry;
 
 /// The type of an element's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumberKind {
+pub(crate) enum NumberKind {
     /// Floating-point numbers.
     Float,
     /// Integers with a sign.
@@ -26,36 +26,35 @@ pub enum NumberKind {
 
 /// The format of an element: so many numbers of so many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Channels {
+pub(crate) struct Channels {
     /// The type of the numbers.
-    pub kind: NumberKind,
+    pub(crate) kind: NumberKind,
     /// Bytes of each.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// How many: 1, 2 or 4.
-    pub count: u64,
+    pub(crate) count: u64,
 }
 
 /// An image in memory of this process.
 #[derive(Clone, Copy, Debug)]
-pub struct Image {
+pub(crate) struct Image {
     /// Its first byte.
-    pub host: *mut u8,
+    pub(crate) host: *mut u8,
     /// The dimensions; `None` for elements in a row, which are read by index.
-    pub geometry: Option<Geometry>,
+    pub(crate) geometry: Option<Geometry>,
     /// Elements of a row, rows, and layers of either kind; at least 1 each.
-    pub size: [u64; 3],
+    pub(crate) size: [u64; 3],
     /// Bytes from row to row.
-    pub pitch: u64,
+    pub(crate) pitch: u64,
     /// Bytes from layer to layer.
-    pub slice: u64,
+    pub(crate) slice: u64,
     /// The format of an element.
-    pub channels: Channels,
+    pub(crate) channels: Channels,
 }
 
 impl Image {
     /// Bytes of an element.
-    #[must_use]
-    pub fn element(&self) -> u64 {
+    pub(crate) fn element(&self) -> u64 {
         self.channels.bytes * self.channels.count
     }
 
@@ -85,7 +84,7 @@ impl Image {
 
 /// How the numbers of elements are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers {
+pub(crate) enum Numbers {
     /// As they are.
     Plain,
     /// Integers as fractions of the largest one.

@@ -5,15 +5,15 @@ use super::element::ulp;
 
 /// How a texture with several levels chooses among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LevelRule {
+pub(crate) struct LevelRule {
     /// Whether two levels are mixed.
-    pub linear: bool,
+    pub(crate) linear: bool,
     /// Added to the level.
-    pub bias: f32,
+    pub(crate) bias: f32,
     /// The lowest level that is read, and the highest.
-    pub range: [f32; 2],
+    pub(crate) range: [f32; 2],
     /// The highest ratio of the derivatives that a read takes into account.
-    pub anisotropy: u32,
+    pub(crate) anisotropy: u32,
 }
 
 /// A level in 256ths. Saturates, and makes zero of what is no number.

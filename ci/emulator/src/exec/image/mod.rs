@@ -10,11 +10,11 @@ mod surface;
 mod texture;
 mod warp;
 
-pub use address::Address;
-pub use element::{Channels, Image, NumberKind, Numbers};
-pub use level::LevelRule;
+pub(crate) use address::Address;
+pub(crate) use element::{Channels, Image, NumberKind, Numbers};
+pub(crate) use level::LevelRule;
 pub(super) use operands::{DX, DY, IMAGE_OPERANDS, ImageOperands, LEVEL};
-pub use texture::Texture;
+pub(crate) use texture::Texture;
 
 #[cfg(test)]
 mod tests;

@@ -20,25 +20,25 @@ use crate::fidelity::{self, Limit};
 
 /// An image and how it is read.
 #[derive(Clone, Debug)]
-pub struct Texture {
+pub(crate) struct Texture {
     /// The image, or its first level.
-    pub image: Image,
+    pub(crate) image: Image,
     /// Its further levels.
-    pub smaller: Vec<Image>,
+    pub(crate) smaller: Vec<Image>,
     /// How a level is chosen.
-    pub levels: LevelRule,
+    pub(crate) levels: LevelRule,
     /// The contents outside, in each dimension.
-    pub address: [Address; 3],
+    pub(crate) address: [Address; 3],
     /// Whether neighbours are mixed.
-    pub linear: bool,
+    pub(crate) linear: bool,
     /// How the numbers of an element are read.
-    pub numbers: Numbers,
+    pub(crate) numbers: Numbers,
     /// Whether coordinates are fractions of the size.
-    pub normalized_coords: bool,
+    pub(crate) normalized_coords: bool,
     /// The border's colour.
-    pub border: [f32; 4],
+    pub(crate) border: [f32; 4],
     /// Whether a filter goes over the edges of a cube.
-    pub seamless: bool,
+    pub(crate) seamless: bool,
 }
 
 /// Where a texture is read: coordinates, layer, and derivatives by the face of a cube.

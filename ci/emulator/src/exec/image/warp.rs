@@ -45,13 +45,8 @@ impl Warp {
         if cx.traced {
             cx.env.touched(AccessKind::Read, &[at; LANES], 1, bytes, cx.pc);
         }
-        if !cx.watched {
-            return;
-        }
-        if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
-            let what = format!("read of {bytes} bytes of an image: {told}");
-            let line = self.fault(cx, 0, &what, lane).message;
-            cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
+        if cx.watched {
+            self.tell_unwritten_at(cx, at, bytes, lane, " of an image");
         }
     }
 

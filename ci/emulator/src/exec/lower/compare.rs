@@ -6,7 +6,6 @@ use super::integer::operand;
 use super::logic::{pred_and, pred_or, pred_xor};
 use super::{Failure, Lower};
 use crate::exec::file::{Alu, Class, Slot};
-use crate::exec::rounding::flush;
 use crate::ptx::{Instruction, Operand, Type};
 
 macro_rules! int_compare {
@@ -74,11 +73,7 @@ impl Lower<'_> {
         let mut a = self.src(operand(i, 1)?, ty)?;
         let mut b = self.src(operand(i, 2)?, ty)?;
         if i.has("ftz") && ty == Type::F32 {
-            for slot in [&mut a, &mut b] {
-                let t = self.register(Class::Word);
-                self.alu(op1!(f32 => f32, flush), &[t, *slot]);
-                *slot = t;
-            }
+            (a, b) = (self.flushed(a), self.flushed(b));
         }
         let first = operand(i, 0)?;
         let combined = i.operands.len() > 3;
@@ -112,15 +107,8 @@ impl Lower<'_> {
     /// Combines a comparison's result with the predicate operand, if there is one.
     fn combine(&mut self, i: &Instruction, t: Slot) -> Result<Slot, Failure> {
         let Some(c) = i.operands.get(3) else { return Ok(t) };
-        let (c, negated) = self.predicate(c)?;
-        let c = if negated { self.inverted(c) } else { c };
-        let f: Alu = if i.has("and") {
-            pred_and
-        } else if i.has("or") {
-            pred_or
-        } else {
-            pred_xor
-        };
+        let c = self.truth(c)?;
+        let f: Alu = i.one_of(&[("and", pred_and as Alu), ("or", pred_or)]).unwrap_or(pred_xor);
         let d = self.register(Class::Pred);
         self.alu(f, &[d, t, c]);
         Ok(d)

@@ -29,8 +29,7 @@ impl Lower<'_> {
             (to, Operand::Vector(parts)) => self.pack(to, parts, ty),
             (to, from) if ty == Type::Pred => {
                 let d = self.dst(to, ty)?;
-                let (a, negated) = self.predicate(from)?;
-                let a = if negated { self.inverted(a) } else { a };
+                let a = self.truth(from)?;
                 self.alu(pred_or, &[d, a, a]);
                 Ok(())
             }
@@ -173,9 +172,7 @@ impl Lower<'_> {
         let ftz = i.has("ftz");
         let mut a = a;
         if ftz && from == Type::F32 {
-            let flushed = self.register(Class::Word);
-            self.alu(op1!(f32 => f32, flush), &[flushed, a]);
-            a = flushed;
+            a = self.flushed(a);
         }
         match (to.is_float(), from.is_float()) {
             (false, false) => {
@@ -240,34 +237,26 @@ impl Lower<'_> {
 
     /// Conversions of a type to itself: rounding to whole numbers, clamping.
     fn same_float(&mut self, i: &Instruction, t: Slot, a: Slot, ty: Type) -> Result<(), Failure> {
-        let mode = i.modifiers.iter().find_map(|m| match &**m {
-            "rni" => Some(0),
-            "rzi" => Some(1),
-            "rmi" => Some(2),
-            "rpi" => Some(3),
-            _ => None,
-        });
-        let f: Alu = match (ty, mode) {
-            (Type::F32, Some(0)) => op1!(f32 => u32, |v| seal(v.round_ties_even())),
-            (Type::F32, Some(1)) => op1!(f32 => u32, |v| seal(v.trunc())),
-            (Type::F32, Some(2)) => op1!(f32 => u32, |v| seal(v.floor())),
-            (Type::F32, Some(3)) => op1!(f32 => u32, |v| seal(v.ceil())),
-            (Type::F64, Some(0)) => op1!(f64 => f64, f64::round_ties_even),
-            (Type::F64, Some(1)) => op1!(f64 => f64, f64::trunc),
-            (Type::F64, Some(2)) => op1!(f64 => f64, f64::floor),
-            (Type::F64, Some(3)) => op1!(f64 => f64, f64::ceil),
-            (Type::F16, Some(0)) => slow!(f16 => f16, |v| Half::near(v.to_f32().round_ties_even())),
-            (Type::F16, Some(1)) => slow!(f16 => f16, |v| Half::near(v.to_f32().trunc())),
-            (Type::F16, Some(2)) => slow!(f16 => f16, |v| Half::near(v.to_f32().floor())),
-            (Type::F16, Some(3)) => slow!(f16 => f16, |v| Half::near(v.to_f32().ceil())),
-            (Type::Bf16, Some(0)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().round_ties_even())),
-            (Type::Bf16, Some(1)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().trunc())),
-            (Type::Bf16, Some(2)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().floor())),
-            (Type::Bf16, Some(3)) => slow!(bf16 => bf16, |v| Half::near(v.to_f32().ceil())),
-            (_, Some(_)) => return Err(UNKNOWN.into()),
-            (Type::F64, None) => op1!(u64 => u64, |v| v),
-            (Type::F32, None) => op1!(f32 => u32, seal),
-            (_, None) => op1!(u32 => u32, |v| v),
+        macro_rules! rounded {
+            ($how:ident) => {
+                match ty {
+                    Type::F32 => op1!(f32 => u32, |v| seal(v.$how())),
+                    Type::F64 => op1!(f64 => f64, f64::$how),
+                    Type::F16 => slow!(f16 => f16, |v| Half::near(v.to_f32().$how())),
+                    Type::Bf16 => slow!(bf16 => bf16, |v| Half::near(v.to_f32().$how())),
+                    _ => return Err(UNKNOWN.into()),
+                }
+            };
+        }
+        let mode = i.one_of(&[("rni", 0), ("rzi", 1), ("rmi", 2), ("rpi", 3)]);
+        let f: Alu = match mode {
+            Some(0) => rounded!(round_ties_even),
+            Some(1) => rounded!(trunc),
+            Some(2) => rounded!(floor),
+            Some(_) => rounded!(ceil),
+            None if ty == Type::F64 => op1!(u64 => u64, |v| v),
+            None if ty == Type::F32 => op1!(f32 => u32, seal),
+            None => op1!(u32 => u32, |v| v),
         };
         self.alu(f, &[t, a]);
         if i.has("sat") {
@@ -375,13 +364,12 @@ fn part(bytes: u32) -> Result<Type, Failure> {
 
 /// Rounding to a whole number, when asked for.
 fn integral(i: &Instruction) -> Option<Alu> {
-    i.modifiers.iter().find_map(|m| match &**m {
-        "rni" => Some(op1!(f64 => f64, f64::round_ties_even)),
-        "rzi" => Some(op1!(f64 => f64, f64::trunc)),
-        "rmi" => Some(op1!(f64 => f64, f64::floor)),
-        "rpi" => Some(op1!(f64 => f64, f64::ceil)),
-        _ => None,
-    })
+    i.one_of(&[
+        ("rni", op1!(f64 => f64, f64::round_ties_even)),
+        ("rzi", op1!(f64 => f64, f64::trunc)),
+        ("rmi", op1!(f64 => f64, f64::floor)),
+        ("rpi", op1!(f64 => f64, f64::ceil)),
+    ])
 }
 
 /// One expression for each integer type, bytes as well.

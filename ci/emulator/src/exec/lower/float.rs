@@ -4,7 +4,7 @@
 
 use half::{bf16, f16};
 
-use super::half::{Half, max32, min32};
+use super::half::{Half, max32, min32, ordered};
 use super::integer::operand;
 use super::{Failure, Lower};
 use crate::exec::file::{Alu, Class, Slot};
@@ -60,9 +60,7 @@ impl Lower<'_> {
         let ftz = i.has("ftz") && ty == Type::F32;
         if ftz {
             for slot in &mut slots[1..] {
-                let t = self.register(Class::Word);
-                self.alu(op1!(f32 => f32, flush), &[t, *slot]);
-                *slot = t;
+                *slot = self.flushed(*slot);
             }
         }
         self.alu(f, &slots);
@@ -73,6 +71,13 @@ impl Lower<'_> {
             self.saturated(d, ty);
         }
         Ok(())
+    }
+
+    /// A number of 32 bits without what is too small to be normal.
+    pub(super) fn flushed(&mut self, slot: Slot) -> Slot {
+        let t = self.register(Class::Word);
+        self.alu(op1!(f32 => f32, flush), &[t, slot]);
+        t
     }
 
     pub(super) fn saturated(&mut self, d: Slot, ty: Type) {
@@ -107,6 +112,18 @@ impl Lower<'_> {
     }
 }
 
+/// `min` or `max` of 32 bits.
+macro_rules! extreme32 {
+    ($i:ident, $pick:ident) => {
+        match ($i.has("xorsign"), $i.has("NaN")) {
+            (true, true) => op2!(f32, f32 => u32, |a, b| xor_sign(a, b, ordered(a, b, $pick(a.abs(), b.abs())))),
+            (true, false) => op2!(f32, f32 => u32, |a, b| xor_sign(a, b, $pick(a.abs(), b.abs()))),
+            (false, true) => op2!(f32, f32 => u32, |a, b| seal(ordered(a, b, $pick(a, b)))),
+            (false, false) => op2!(f32, f32 => u32, |a, b| seal($pick(a, b))),
+        }
+    };
+}
+
 fn operation32(i: &Instruction) -> Result<Alu, Failure> {
     let mode = rounding(i);
     Ok(match &*i.opcode {
@@ -136,26 +153,8 @@ fn operation32(i: &Instruction) -> Result<Alu, Failure> {
         "min" | "max" if i.operands.len() != 3 => {
             return Err("three operands are not known to the emulator".into());
         }
-        "min" if i.has("xorsign") => match i.has("NaN") {
-            true => {
-                op2!(f32, f32 => u32, |a, b| xor_sign(a, b, if unordered(a, b) { f32::NAN } else { min32(a.abs(), b.abs()) }))
-            }
-            false => op2!(f32, f32 => u32, |a, b| xor_sign(a, b, min32(a.abs(), b.abs()))),
-        },
-        "max" if i.has("xorsign") => match i.has("NaN") {
-            true => {
-                op2!(f32, f32 => u32, |a, b| xor_sign(a, b, if unordered(a, b) { f32::NAN } else { max32(a.abs(), b.abs()) }))
-            }
-            false => op2!(f32, f32 => u32, |a, b| xor_sign(a, b, max32(a.abs(), b.abs()))),
-        },
-        "min" if i.has("NaN") => {
-            op2!(f32, f32 => u32, |a, b| seal(if unordered(a, b) { f32::NAN } else { min32(a, b) }))
-        }
-        "max" if i.has("NaN") => {
-            op2!(f32, f32 => u32, |a, b| seal(if unordered(a, b) { f32::NAN } else { max32(a, b) }))
-        }
-        "min" => op2!(f32, f32 => u32, |a, b| seal(min32(a, b))),
-        "max" => op2!(f32, f32 => u32, |a, b| seal(max32(a, b))),
+        "min" => extreme32!(i, min32),
+        "max" => extreme32!(i, max32),
         _ => return Err("not an instruction on 32-bit floats".into()),
     })
 }
@@ -189,11 +188,6 @@ fn operation64(i: &Instruction) -> Result<Alu, Failure> {
         }),
         _ => return Err("not an instruction on 64-bit floats".into()),
     })
-}
-
-/// Whether a number is NaN.
-fn unordered(a: f32, b: f32) -> bool {
-    a.is_nan() || b.is_nan()
 }
 
 /// A magnitude with the sign of the product of two numbers. NaN has no sign.

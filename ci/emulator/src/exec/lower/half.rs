@@ -91,6 +91,11 @@ fn xor_sign<H: Half>(a: H, b: H, pick: fn(f32, f32) -> f32) -> H {
     H::from16(H::near(v).bits16() | sign)
 }
 
+/// One of two numbers, or NaN if one of them is.
+fn ordered_pick<H: Half>(a: H, b: H, pick: fn(f32, f32) -> f32) -> H {
+    H::near(ordered(a.wide(), b.wide(), pick(a.wide(), b.wide())))
+}
+
 fn fused<H: Half>(a: H, b: H, c: H) -> H {
     let product = f64::from(a.wide()) * f64::from(b.wide());
     let c = f64::from(c.wide());
@@ -163,14 +168,8 @@ macro_rules! operations {
             "fma" => half3!($t, $packed, fused),
             "min" if $i.has("xorsign") => half2!($t, $packed, |a, b| xor_sign(a, b, min32)),
             "max" if $i.has("xorsign") => half2!($t, $packed, |a, b| xor_sign(a, b, max32)),
-            "min" if $i.has("NaN") => half2!($t, $packed, |a, b| {
-                let nan = a.wide().is_nan() || b.wide().is_nan();
-                Half::near(if nan { f32::NAN } else { min32(a.wide(), b.wide()) })
-            }),
-            "max" if $i.has("NaN") => half2!($t, $packed, |a, b| {
-                let nan = a.wide().is_nan() || b.wide().is_nan();
-                Half::near(if nan { f32::NAN } else { max32(a.wide(), b.wide()) })
-            }),
+            "min" if $i.has("NaN") => half2!($t, $packed, |a, b| ordered_pick(a, b, min32)),
+            "max" if $i.has("NaN") => half2!($t, $packed, |a, b| ordered_pick(a, b, max32)),
             "min" => half2!($t, $packed, |a, b| Half::near(min32(a.wide(), b.wide()))),
             "max" => half2!($t, $packed, |a, b| Half::near(max32(a.wide(), b.wide()))),
             "abs" => half1!($t, $packed, |a| Half::near(a.wide().abs())),
@@ -231,4 +230,9 @@ pub(super) fn min32(a: f32, b: f32) -> f32 {
 /// The larger number; a NaN loses, minus zero is below zero.
 pub(super) fn max32(a: f32, b: f32) -> f32 {
     if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a }
+}
+
+/// NaN if one of two numbers is, else `v`.
+pub(super) fn ordered(a: f32, b: f32, v: f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::NAN } else { v }
 }

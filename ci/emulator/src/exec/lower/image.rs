@@ -4,6 +4,7 @@
 //! handle, the coordinates, the level and the derivatives.
 
 use super::integer::operand;
+use super::memory::parts;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::test;
 use crate::exec::geometry::Boundary;
@@ -14,25 +15,16 @@ use crate::ptx::{Instruction, Operand, Type};
 
 /// The dimensions that an instruction names.
 fn geometry(i: &Instruction) -> Result<Geometry, Failure> {
-    let found = i.modifiers.iter().find_map(|word| match &**word {
-        "1d" => Some(Geometry::Line),
-        "2d" => Some(Geometry::Plane),
-        "3d" => Some(Geometry::Solid),
-        "a1d" => Some(Geometry::Lines),
-        "a2d" => Some(Geometry::Planes),
-        "cube" => Some(Geometry::Cube),
-        "acube" => Some(Geometry::Cubes),
-        _ => None,
-    });
+    let found = i.one_of(&[
+        ("1d", Geometry::Line),
+        ("2d", Geometry::Plane),
+        ("3d", Geometry::Solid),
+        ("a1d", Geometry::Lines),
+        ("a2d", Geometry::Planes),
+        ("cube", Geometry::Cube),
+        ("acube", Geometry::Cubes),
+    ]);
     found.ok_or_else(|| "images of these dimensions are not known to the emulator".into())
-}
-
-/// The numbers of an operand, which may be one or in braces.
-fn list(operand: &Operand) -> &[Operand] {
-    match operand {
-        Operand::Vector(list) => list,
-        one => std::slice::from_ref(one),
-    }
 }
 
 impl Lower<'_> {
@@ -82,7 +74,7 @@ impl Lower<'_> {
             Operand::Pair(results, resident) => (&**results, Some(&**resident)),
             results => (results, None),
         };
-        let parts = list(results);
+        let parts = results.parts();
         if parts.len() != 4 {
             return Err(UNKNOWN.into());
         }
@@ -93,11 +85,11 @@ impl Lower<'_> {
         }
         self.coordinates(operand(i, 1)?, geometry, *given)?;
         let level = if i.has("level") {
-            self.operands(LEVEL, list(operand(i, 2)?), |_| *given, 1, None)?;
+            self.operands(LEVEL, operand(i, 2)?.parts(), |_| *given, 1, None)?;
             if by_number { LevelBy::Nothing } else { LevelBy::Number }
         } else if i.has("grad") {
             for (first, n) in [(DX, 2), (DY, 3)] {
-                self.operands(first, list(operand(i, n)?), |_| Type::F32, geometry.dimensions(), None)?;
+                self.operands(first, operand(i, n)?.parts(), |_| Type::F32, geometry.dimensions(), None)?;
             }
             LevelBy::Derivatives
         } else {
@@ -141,22 +133,11 @@ impl Lower<'_> {
             Type::B64 => Element::U64,
             _ => return Err("values of this type are not known to the emulator".into()),
         };
-        let boundary = if i.has("clamp") {
-            Boundary::Clamp
-        } else if i.has("zero") {
-            Boundary::Zero
-        } else {
-            Boundary::Trap
-        };
+        let boundary = i.one_of(&[("clamp", Boundary::Clamp), ("zero", Boundary::Zero)]);
+        let boundary = boundary.unwrap_or(Boundary::Trap);
         let load = &*i.opcode == "suld";
         let (at, values) = if load { (1, 0) } else { (0, 1) };
-        let parts = list(operand(i, values)?);
-        let count = match parts.len() {
-            1 => 1,
-            2 => 2,
-            4 => 4,
-            _ => return Err("vectors of this length are not known to the emulator".into()),
-        };
+        let (parts, count) = parts(operand(i, values)?)?;
         self.coordinates(operand(i, at)?, geometry, Type::S32)?;
         let mut s = [NONE; 5];
         for (slot, part) in s.iter_mut().zip(parts) {

@@ -75,7 +75,7 @@ impl Lower<'_> {
             self.atomic(&plain)?
         }
         let ty = i.types().last().ok_or("no type")?;
-        let count = if let Operand::Vector(parts) = operand(i, 1)? { parts.len() } else { 1 };
+        let count = operand(i, 1)?.parts().len();
         let bytes = self.word(ty.size() * u32::try_from(count).map_err(|_| UNKNOWN)?);
         let place = self.place(operand(i, 2)?, Space::Shared)?;
         let access = self.access(&place, Element::U64, 1, true)?;

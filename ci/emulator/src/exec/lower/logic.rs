@@ -56,14 +56,12 @@ impl Lower<'_> {
 
     fn predicate_logic(&mut self, i: &Instruction) -> Result<(), Failure> {
         let d = self.dst(operand(i, 0)?, Type::Pred)?;
-        let (a, na) = self.predicate(operand(i, 1)?)?;
-        let a = if na { self.inverted(a) } else { a };
+        let a = self.truth(operand(i, 1)?)?;
         if &*i.opcode == "not" {
             self.alu(pred_not, &[d, a]);
             return Ok(());
         }
-        let (b, nb) = self.predicate(operand(i, 2)?)?;
-        let b = if nb { self.inverted(b) } else { b };
+        let b = self.truth(operand(i, 2)?)?;
         let f: Alu = match &*i.opcode {
             "and" => pred_and,
             "or" => pred_or,
@@ -276,8 +274,7 @@ impl Lower<'_> {
             let p = self.dst(p, Type::Pred)?;
             let t = self.register(Class::Pred);
             self.alu(lanes!(test::<u32>, |v| v != 0), &[t, d]);
-            let (q, negated) = self.predicate(operand(i, 5)?)?;
-            let q = if negated { self.inverted(q) } else { q };
+            let q = self.truth(operand(i, 5)?)?;
             self.alu(if i.has("and") { pred_and } else { pred_or }, &[p, t, q]);
         }
         Ok(())
@@ -288,8 +285,7 @@ impl Lower<'_> {
         let ty = i.types().next().ok_or("no type")?;
         let [d, a, b] = self.registers(i, [ty, ty, ty])?;
         let p = if &*i.opcode == "selp" {
-            let (p, negated) = self.predicate(operand(i, 3)?)?;
-            if negated { self.inverted(p) } else { p }
+            self.truth(operand(i, 3)?)?
         } else {
             let by = i.types().nth(1).ok_or("no second type")?;
             let c = self.src(operand(i, 3)?, by)?;

@@ -29,18 +29,13 @@ impl Lower<'_> {
 
     /// `ldmatrix` and `stmatrix`.
     fn rows(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let count = i.modifiers.iter().find_map(|m| match &**m {
-            "x1" => Some(1),
-            "x2" => Some(2),
-            "x4" => Some(4),
-            _ => None,
-        });
+        let count = i.one_of(&[("x1", 1), ("x2", 2), ("x4", 4)]);
         let count: u8 = count.filter(|_| i.has("m8n8") && i.has("b16")).ok_or(UNKNOWN)?;
         let order = if i.has("trans") { Order::Columns } else { Order::Rows };
         let loads = &*i.opcode == "ldmatrix";
         let (registers, address) =
             if loads { (operand(i, 0)?, operand(i, 1)?) } else { (operand(i, 1)?, operand(i, 0)?) };
-        let registers = parts(registers);
+        let registers = registers.parts();
         if registers.len() != usize::from(count) {
             return Err("another number of registers than of matrices".into());
         }
@@ -62,12 +57,9 @@ impl Lower<'_> {
         let loads = i.has("load");
         let (registers, address) =
             if loads { (operand(i, 0)?, operand(i, 1)?) } else { (operand(i, 1)?, operand(i, 0)?) };
-        let registers = parts(registers);
-        let (rows, columns) = match i.modifiers.iter().find(|m| matches!(&***m, "a" | "b" | "c" | "d")) {
-            Some(which) if &**which == "a" => (m, k),
-            Some(which) if &**which == "b" => (k, n),
-            _ => (m, n),
-        };
+        let registers = registers.parts();
+        let sides = [("a", (m, k)), ("b", (k, n)), ("c", (m, n)), ("d", (m, n))];
+        let (rows, columns) = i.one_of(&sides).unwrap_or((m, n));
         let tile =
             Tile { rows, columns, number, registers: registers.len(), layout: FragmentLayout::Fragment };
         let order = if i.has("col") { Order::Columns } else { Order::Rows };
@@ -121,7 +113,7 @@ impl Lower<'_> {
         if !(whole || i.has("row") && i.has("col")) {
             return Err(UNKNOWN.into());
         }
-        let operands = [operand(i, 0)?, operand(i, 1)?, operand(i, 2)?, operand(i, 3)?].map(parts);
+        let operands = [operand(i, 0)?, operand(i, 1)?, operand(i, 2)?, operand(i, 3)?].map(Operand::parts);
         let tile = |number, at: usize, rows, columns, layout| {
             let layout = if whole { FragmentLayout::Fragment } else { layout };
             Tile { rows, columns, number, registers: operands[at].len(), layout }
@@ -176,14 +168,6 @@ impl Lower<'_> {
         let number = u32::try_from(self.program.matrices.len()).unwrap_or(u32::MAX);
         self.program.matrices.push(matrix);
         self.emit(Op::Matrix(number), &[NONE, NONE, NONE, apart, address]);
-    }
-}
-
-/// The registers of an operand.
-pub(super) fn parts(operand: &Operand) -> &[Operand] {
-    match operand {
-        Operand::Vector(parts) => parts,
-        one => std::slice::from_ref(one),
     }
 }
 

@@ -21,28 +21,29 @@ use crate::ptx::{Function, Instruction, Operand, Space, Type};
 
 /// The memory space that an instruction names.
 pub(super) fn space(i: &Instruction) -> Space {
-    i.modifiers
-        .iter()
-        .find_map(|m| match &**m {
-            "global" => Some(Space::Global),
-            "const" => Some(Space::Const),
-            "shared" | "shared::cta" | "shared::cluster" => Some(Space::Shared),
-            "local" => Some(Space::Local),
-            "param" | "param::entry" | "param::func" => Some(Space::Param),
-            _ => None,
-        })
-        .unwrap_or(Space::Generic)
+    i.one_of(&[
+        ("global", Space::Global),
+        ("const", Space::Const),
+        ("shared", Space::Shared),
+        ("shared::cta", Space::Shared),
+        ("shared::cluster", Space::Shared),
+        ("local", Space::Local),
+        ("param", Space::Param),
+        ("param::entry", Space::Param),
+        ("param::func", Space::Param),
+    ])
+    .unwrap_or(Space::Generic)
 }
 
 /// The scope that an instruction names.
 pub(super) fn scope(i: &Instruction) -> Option<Scope> {
-    i.modifiers.iter().find_map(|m| match &**m {
-        "cta" => Some(Scope::Block),
-        "cluster" => Some(Scope::Cluster),
-        "gpu" | "gl" => Some(Scope::Device),
-        "sys" => Some(Scope::System),
-        _ => None,
-    })
+    i.one_of(&[
+        ("cta", Scope::Block),
+        ("cluster", Scope::Cluster),
+        ("gpu", Scope::Device),
+        ("gl", Scope::Device),
+        ("sys", Scope::System),
+    ])
 }
 
 /// How an instruction orders others, if its accesses do not race with each other.
@@ -320,8 +321,8 @@ impl Lower<'_> {
 }
 
 /// The registers of an operand that may be a vector, and their number.
-fn parts(operand: &Operand) -> Result<(&[Operand], u8), Failure> {
-    let parts = if let Operand::Vector(parts) = operand { parts } else { std::slice::from_ref(operand) };
+pub(super) fn parts(operand: &Operand) -> Result<(&[Operand], u8), Failure> {
+    let parts = operand.parts();
     match parts.len() {
         count @ (1 | 2 | 4) => Ok((parts, count as u8)),
         _ => Err("vectors of this length are not known to the emulator".into()),

@@ -41,19 +41,17 @@ use crate::ptx::ast::Name;
 use crate::ptx::{Function, Instruction, Module, Space, Statement, Type, Variable};
 
 /// Addresses of a module's variables on one device.
-pub type Addresses = HashMap<Name, u64>;
+pub(crate) type Addresses = HashMap<Name, u64>;
 
 /// The address that stands for a function in pointers. It depends on the function's position in the module.
-#[must_use]
-pub fn code_address(module: &Module, name: &str) -> Option<u64> {
+pub(crate) fn code_address(module: &Module, name: &str) -> Option<u64> {
     let name = resolve(module, name);
     let number = module.functions.iter().position(|f| *f.name == *name)?;
     Some(CODE + 16 * u64::try_from(number).ok()?)
 }
 
 /// The name of the kernel that an address stands for.
-#[must_use]
-pub fn named_at(module: &Module, address: u64) -> Option<&str> {
+pub(crate) fn named_at(module: &Module, address: u64) -> Option<&str> {
     let number = usize::try_from(address.checked_sub(CODE)? / 16).ok()?;
     module.functions.get(number).filter(|f| f.entry).map(|f| &*f.name)
 }
@@ -115,8 +113,7 @@ struct Lower<'m> {
 }
 
 /// Lowers a kernel and all functions that it may call. Returns `None` if the module has no such kernel.
-#[must_use]
-pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Program> {
+pub(crate) fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Program> {
     let kernel = module.function(kernel).filter(|f| f.entry)?;
     let reached = reach::reach(module, kernel);
     let (shared, arrays, static_shared) = reach::shared(module, &reached);

@@ -5,6 +5,7 @@ use super::integer::operand;
 use super::{Failure, Lower, Symbol};
 use crate::exec::file::{Alu, CONSTANT, Class, Slot, low};
 use crate::exec::program::{LOCAL, NONE, Op, PARAM, SHARED, Special};
+use crate::exec::rounding::{Rounding, narrow};
 use crate::ptx::{Instruction, Operand, Type};
 
 impl Class {
@@ -76,13 +77,9 @@ impl Lower<'_> {
                 Ok(self.bits(wide, class))
             }
             Operand::F32(bits) => Ok(self.bits(u64::from(*bits), class)),
-            Operand::F64(bits) if class == Class::Word => Ok(self.word(
-                crate::exec::rounding::narrow(
-                    f64::from_bits(*bits),
-                    crate::exec::rounding::Rounding::Nearest,
-                )
-                .to_bits(),
-            )),
+            Operand::F64(bits) if class == Class::Word => {
+                Ok(self.word(narrow(f64::from_bits(*bits), Rounding::Nearest).to_bits()))
+            }
             Operand::F64(bits) => Ok(self.bits(*bits, class)),
             _ => Err("an operand of this kind does not fit here".into()),
         }
@@ -170,6 +167,12 @@ impl Lower<'_> {
             Some(_) => Err("the destination has another size than the instruction".into()),
             None => Err("the destination is not a register".into()),
         }
+    }
+
+    /// A predicate operand, as it is after a negation.
+    pub(super) fn truth(&mut self, operand: &Operand) -> Result<Slot, Failure> {
+        let (slot, negated) = self.predicate(operand)?;
+        Ok(if negated { self.inverted(slot) } else { slot })
     }
 
     /// A predicate operand, perhaps negated.

@@ -102,13 +102,12 @@ impl Lower<'_> {
     }
 
     fn shuffle(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let kind = i.modifiers.iter().find_map(|m| match &**m {
-            "up" => Some(Shuffle::Up),
-            "down" => Some(Shuffle::Down),
-            "bfly" => Some(Shuffle::Butterfly),
-            "idx" => Some(Shuffle::Index),
-            _ => None,
-        });
+        let kind = i.one_of(&[
+            ("up", Shuffle::Up),
+            ("down", Shuffle::Down),
+            ("bfly", Shuffle::Butterfly),
+            ("idx", Shuffle::Index),
+        ]);
         let kind = kind.ok_or("an unknown shuffle")?;
         let (d, p) = self.with_predicate(operand(i, 0)?, Type::B32)?;
         let a = self.src(operand(i, 1)?, Type::B32)?;
@@ -122,14 +121,9 @@ impl Lower<'_> {
     }
 
     fn vote(&mut self, i: &Instruction) -> Result<(), Failure> {
-        let kind = i.modifiers.iter().find_map(|m| match &**m {
-            "all" => Some(Vote::All),
-            "any" => Some(Vote::Any),
-            "uni" => Some(Vote::Uniform),
-            "ballot" => Some(Vote::Ballot),
-            _ => None,
-        });
-        let kind = kind.ok_or("an unknown vote")?;
+        let kinds =
+            [("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uniform), ("ballot", Vote::Ballot)];
+        let kind = i.one_of(&kinds).ok_or("an unknown vote")?;
         let ty = if kind == Vote::Ballot { Type::B32 } else { Type::Pred };
         let d = self.dst(operand(i, 0)?, ty)?;
         let (p, negated) = self.predicate(operand(i, 1)?)?;

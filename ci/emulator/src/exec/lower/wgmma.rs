@@ -1,7 +1,7 @@
 //! Products by warpgroups: `wgmma`.
 
 use super::integer::operand;
-use super::matrix::{numbers, parts, shape};
+use super::matrix::{numbers, shape};
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::program::{Matrix, NONE, Op};
 use crate::exec::tile::{Order, Warpgroup};
@@ -31,7 +31,7 @@ impl Lower<'_> {
         let types: Vec<_> = numbers(i).collect();
         let [m, n, k] = shape(i)?;
         let [sum, a, b] = types[..] else { return Err(UNKNOWN.into()) };
-        let (d, left) = (parts(operand(i, 0)?), operand(i, 1)?);
+        let (d, left) = (operand(i, 0)?.parts(), operand(i, 1)?);
         let registers = if let Operand::Vector(registers) = left { &registers[..] } else { &[] };
         let is_whole = m == 64
             && (8..=256).contains(&n)

@@ -1,6 +1,6 @@
 //! Instructions on random and on awkward numbers, compared with the host.
 
-use super::{Loaded, arg, cuda, load};
+use super::{Loaded, arg, cuda, fails, load};
 
 /// A small generator of numbers that repeats from its seed.
 struct RandomNumbers(u64);
@@ -402,9 +402,8 @@ fn an_unknown_instruction_explains_itself_when_it_is_met() {
         END: ret; }";
     let mut m = load(text);
     m.run("k", 1, 32, &[arg(0u32)]).unwrap();
-    let fault = m.run("k", 1, 32, &[arg(1u32)]).unwrap_err();
-    assert_eq!(fault.code, super::Fault::NOT_SUPPORTED);
-    assert!(fault.message.contains("frobnicate.b32") && fault.message.contains("line 3"), "{fault}");
+    let unknown = m.run("k", 1, 32, &[arg(1u32)]);
+    fails(unknown, super::Fault::NOT_SUPPORTED, &["frobnicate.b32", "line 3"]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use super::super::{Kernel, Step, Task};
-use super::{Loaded, arg, cuda};
+use super::super::Kernel;
+use super::{Loaded, Step, Task, arg, cuda};
 use crate::thread::processor_time;
 
 fn measure(name: &str, m: &mut Loaded, launch: super::super::Launch) {
@@ -21,7 +21,7 @@ fn measure_once(name: &str, m: &mut Loaded, launch: super::super::Launch) {
     let (start, used) = (Instant::now(), processor_time());
     while let Step::Yield = kernel.step(&mut m.machine, 50_000) {}
     let (wall, used) = (start.elapsed().as_secs_f64(), (processor_time() - used).as_secs_f64());
-    let lanes = kernel.clock() as f64 * 32.0 / 1e9;
+    let lanes = kernel.clock as f64 * 32.0 / 1e9;
     println!("{name}: {:.2} billion lane instructions a second of a processor", lanes / used);
     println!("    {used:.3} s of processors, {wall:.3} s by the clock");
 }

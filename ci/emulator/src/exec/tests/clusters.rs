@@ -1,6 +1,6 @@
 //! Blocks of a cluster: their positions, their barrier, and each other's shared memory.
 
-use super::{Loaded, arg, cuda};
+use super::{Loaded, arg, cuda, fails};
 use crate::exec::Fault;
 
 const SOURCE: &str = r#"
@@ -107,9 +107,7 @@ fn memory_that_is_not_there_is_named_with_the_block() {
     ] {
         let mut m = cuda(SOURCE);
         let out = m.machine.alloc(4);
-        let fault = finish(&mut m, kernel, 2, 2, &[arg(out)]).unwrap_err();
-        assert_eq!(fault.code, Fault::ILLEGAL_ADDRESS, "{fault}");
-        assert!(fault.message.contains(what), "{fault}");
+        fails(finish(&mut m, kernel, 2, 2, &[arg(out)]), Fault::ILLEGAL_ADDRESS, &[what]);
     }
 }
 
@@ -121,9 +119,7 @@ fn a_barrier_that_is_used_wrongly_is_reported() {
         ("stuck", "wait for each other for ever"),
     ] {
         let mut m = cuda(SOURCE);
-        let fault = finish(&mut m, kernel, 2, 2, &[]).unwrap_err();
-        assert_eq!(fault.code, Fault::LAUNCH_FAILURE, "{fault}");
-        assert!(fault.message.contains(what), "{fault}");
+        fails(finish(&mut m, kernel, 2, 2, &[]), Fault::LAUNCH_FAILURE, &[what]);
     }
 }
 

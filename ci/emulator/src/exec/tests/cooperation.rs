@@ -1,7 +1,7 @@
 //! Threads that work together: barriers, warps, atomics, and blocks that wait for each other.
 
-use super::super::{Fault, Kernel, Step, Task};
-use super::{arg, cuda, load};
+use super::super::{Fault, Kernel};
+use super::{Step, Task, arg, cuda, fails, load};
 
 #[test]
 fn warps_vote_shuffle_match_and_reduce() {
@@ -228,12 +228,9 @@ fn threads_that_wait_for_ever_are_reported() {
         .visible .entry split() { .reg .b32 r; .reg .pred p; mov.u32 r, %tid.x; setp.lt.u32 p, r, 16;
             @p bra A; bar.sync 0; ret; A: bar.sync 0; ret; }",
     );
-    let fault = m.run("k", 1, 64, &[]).unwrap_err();
-    assert_eq!(fault.code, Fault::LAUNCH_FAILURE);
-    assert!(fault.message.contains("wait for each other for ever"), "{fault}");
-    assert!(fault.message.contains("barrier 1") && fault.message.contains("barrier 2"), "{fault}");
-    let fault = m.run("split", 1, 32, &[]).unwrap_err();
-    assert!(fault.message.contains("in different places"), "{fault}");
+    let words = ["wait for each other for ever", "barrier 1", "barrier 2"];
+    fails(m.run("k", 1, 64, &[]), Fault::LAUNCH_FAILURE, &words);
+    fails(m.run("split", 1, 32, &[]), Fault::LAUNCH_FAILURE, &["in different places"]);
 }
 
 #[test]
@@ -250,6 +247,5 @@ fn several_numbers_are_added_each_by_itself() {
     assert_eq!(m.machine.download::<f32>(sums)[..6], [32.0, 64.0, 496.0, -32.0, 32.0, 320.0]);
     let olds: Vec<f32> = m.machine.download(olds);
     assert!(olds.chunks(2).all(|old| old[1] == old[0] * 10.0), "{olds:?}");
-    let fault = m.run("crooked", 1, 1, &[arg(sums)]).unwrap_err();
-    assert_eq!(fault.code, Fault::MISALIGNED_ADDRESS);
+    fails(m.run("crooked", 1, 1, &[arg(sums)]), Fault::MISALIGNED_ADDRESS, &[]);
 }

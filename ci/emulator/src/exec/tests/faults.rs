@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::{Addresses, Fault, lower};
-use super::{arg, cuda};
+use super::{arg, cuda, fails};
 use crate::ptx::{opcodes, parse};
 
 #[test]
@@ -17,25 +17,15 @@ fn accesses_outside_of_memory_are_caught_and_described() {
     );
     let p = m.machine.alloc(64);
     m.run("store", 1, 16, &[arg(p), arg(0)]).unwrap();
-    let fault = m.run("store", 1, 16, &[arg(p), arg(1)]).unwrap_err();
-    assert_eq!(fault.code, Fault::ILLEGAL_ADDRESS);
-    assert!(fault.message.contains("thread (15,0,0)"), "{fault}");
-    assert!(fault.message.contains("write of 4 bytes"), "{fault}");
-    let fault = m.run("store", 1, 1, &[arg(0u64), arg(0)]).unwrap_err();
-    assert!(fault.message.contains("a null pointer"), "{fault}");
-    let fault = m.run("odd", 1, 1, &[arg(p)]).unwrap_err();
-    assert_eq!(fault.code, Fault::MISALIGNED_ADDRESS, "{fault}");
+    let beyond = m.run("store", 1, 16, &[arg(p), arg(1)]);
+    fails(beyond, Fault::ILLEGAL_ADDRESS, &["thread (15,0,0)", "write of 4 bytes"]);
+    fails(m.run("store", 1, 1, &[arg(0u64), arg(0)]), Fault::ILLEGAL_ADDRESS, &["a null pointer"]);
+    fails(m.run("odd", 1, 1, &[arg(p)]), Fault::MISALIGNED_ADDRESS, &[]);
     m.run("tile", 1, 1, &[arg(7)]).unwrap();
-    let fault = m.run("tile", 1, 1, &[arg(8)]).unwrap_err();
-    assert!(
-        fault.code == Fault::ILLEGAL_ADDRESS && fault.message.contains("the block has 32 bytes"),
-        "{fault}"
-    );
+    fails(m.run("tile", 1, 1, &[arg(8)]), Fault::ILLEGAL_ADDRESS, &["the block has 32 bytes"]);
     m.run("stack", 1, 1, &[arg(7)]).unwrap();
-    let fault = m.run("stack", 1, 1, &[arg(100)]).unwrap_err();
-    assert!(fault.code == Fault::ILLEGAL_ADDRESS && fault.message.contains("local write"), "{fault}");
-    let fault = m.run("bump", 1, 40, &[arg(p + 64)]).unwrap_err();
-    assert!(fault.message.contains("atomic access"), "{fault}");
+    fails(m.run("stack", 1, 1, &[arg(100)]), Fault::ILLEGAL_ADDRESS, &["local write"]);
+    fails(m.run("bump", 1, 40, &[arg(p + 64)]), Fault::ILLEGAL_ADDRESS, &["atomic access"]);
 }
 
 /// The README names what is unknown.
@@ -72,8 +62,8 @@ fn what_a_function_allocates_on_the_stack_overflows_it() {
     m.run("some", 1, 1, &[arg(out), arg(512)]).unwrap();
     assert_eq!(m.machine.download::<i32>(out), [512]);
     for bytes in [1 << 28, -1] {
-        let fault = m.run("some", 1, 1, &[arg(out), arg(bytes)]).unwrap_err();
-        assert!(fault.code == Fault::STACK && fault.message.contains("stack overflow: alloca of"), "{fault}");
+        let wanted = m.run("some", 1, 1, &[arg(out), arg(bytes)]);
+        fails(wanted, Fault::STACK, &["stack overflow: alloca of"]);
     }
     let fault = m.run("back", 1, 1, &[arg(1_u64 << 40)]).unwrap_err();
     assert!(fault.message.contains("which no stacksave of the function gave"), "{fault}");
@@ -92,19 +82,16 @@ fn traps_assertions_and_stacks_that_overflow() {
          __global__ void recurse(int* out, int n) { *out = down(n); }",
     );
     m.run("trap", 1, 32, &[arg(99)]).unwrap();
-    let fault = m.run("trap", 2, 32, &[arg(17)]).unwrap_err();
-    assert!(fault.code == Fault::LAUNCH_FAILURE && fault.message.contains("thread (17,0,0)"), "{fault}");
+    fails(m.run("trap", 2, 32, &[arg(17)]), Fault::LAUNCH_FAILURE, &["thread (17,0,0)"]);
     m.run("check", 1, 32, &[arg(99)]).unwrap();
     assert_eq!(m.machine.complaints, "");
-    let fault = m.run("check", 1, 32, &[arg(3)]).unwrap_err();
-    assert_eq!(fault.code, Fault::ASSERT);
+    fails(m.run("check", 1, 32, &[arg(3)]), Fault::ASSERT, &[]);
     let said = &m.machine.complaints;
     assert!(said.contains("thread: [3,0,0] Assertion `threadIdx.x != n` failed."), "{said}");
     let out = m.machine.alloc(4);
     m.run("recurse", 1, 1, &[arg(out), arg(20)]).unwrap();
     assert_eq!(m.machine.download::<i32>(out), [210]);
-    let fault = m.run("recurse", 1, 1, &[arg(out), arg(100_000)]).unwrap_err();
-    assert!(fault.code == Fault::STACK && fault.message.contains("stack overflow"), "{fault}");
+    fails(m.run("recurse", 1, 1, &[arg(out), arg(100_000)]), Fault::STACK, &["stack overflow"]);
 }
 
 #[test]
@@ -127,7 +114,7 @@ fn the_device_heap_gives_and_takes_and_knows_its_own() {
     assert!(m.machine.download::<i32>(out).iter().enumerate().all(|(i, v)| *v == 45 * i as i32));
     m.run("sum", 1, 40, &[arg(out), arg(1 << 28)]).unwrap();
     assert!(m.machine.download::<i32>(out).iter().all(|v| *v == -1));
-    assert_eq!(m.run("late", 1, 1, &[arg(out)]).unwrap_err().code, Fault::ILLEGAL_ADDRESS);
+    fails(m.run("late", 1, 1, &[arg(out)]), Fault::ILLEGAL_ADDRESS, &[]);
     let fault = m.run("twice", 1, 1, &[]).unwrap_err();
     assert!(fault.message.contains("which malloc did not give"), "{fault}");
 }

@@ -1,7 +1,7 @@
 //! Asynchronous copies, and barriers in shared memory.
 
 use super::super::Fault;
-use super::{arg, cuda};
+use super::{arg, cuda, fails};
 
 #[test]
 fn a_copy_is_there_once_it_was_waited_for_and_not_before() {
@@ -56,9 +56,7 @@ fn what_a_copy_does_not_read_becomes_zeros_and_is_not_looked_at() {
     m.run("edge", 1, 32, &[arg(given), arg(90i32), arg(out)]).unwrap();
     let expected: Vec<i32> = (1..=128).map(|i| if i <= 90 { i } else { 0 }).collect();
     assert_eq!(m.machine.download::<i32>(out), expected);
-    let fault = m.run("past", 1, 32, &[arg(given), arg(out)]).unwrap_err();
-    assert_eq!(fault.code, Fault::ILLEGAL_ADDRESS);
-    assert!(fault.message.contains("(30,0,0)"), "{}", fault.message);
+    fails(m.run("past", 1, 32, &[arg(given), arg(out)]), Fault::ILLEGAL_ADDRESS, &["(30,0,0)"]);
 }
 
 #[test]
@@ -182,8 +180,6 @@ fn a_barrier_that_is_used_wrongly_is_a_fault_that_says_how() {
         ("unbegun", "was not begun by mbarrier.init"),
         ("crowded", "waits for 1 more arrivals of this phase"),
     ] {
-        let fault = m.run(kernel, 1, 32, &[arg(0u64)]).unwrap_err();
-        assert_eq!(fault.code, Fault::LAUNCH_FAILURE);
-        assert!(fault.message.contains(words), "{}", fault.message);
+        fails(m.run(kernel, 1, 32, &[arg(0u64)]), Fault::LAUNCH_FAILURE, &[words]);
     }
 }

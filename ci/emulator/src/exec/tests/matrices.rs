@@ -1,9 +1,12 @@
 //! Matrices that the lanes of a warp hold together.
 
+use std::fmt::Debug;
+
+use bytemuck::Pod;
 use half::{bf16, f16};
 
 use super::super::Fault;
-use super::{Loaded, arg, cuda, load};
+use super::{Loaded, arg, cuda, fails, load};
 
 /// Small numbers that no two lanes have in the same places; their sums are exact in every format.
 fn numbers(count: usize, seed: usize) -> Vec<i32> {
@@ -40,12 +43,22 @@ fn transposed(values: &[i32], rows: usize) -> Vec<i32> {
     (0..values.len()).map(|i| values[i % rows * columns + i / rows]).collect()
 }
 
-/// Runs a kernel on one warp and returns its output.
-fn run<T: bytemuck::Pod>(m: &mut Loaded, kernel: &str, inputs: [u64; 3], count: usize) -> Vec<T> {
-    let out = m.machine.alloc(count * size_of::<T>());
-    let args: Vec<Vec<u8>> = inputs.into_iter().chain([out]).map(arg).collect();
-    m.run(kernel, 1, 32, &args).unwrap();
-    m.machine.download(out)
+/// Two factors and what is added to their product, in the order of rows.
+fn given([rows, columns, inner]: [usize; 3]) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
+    (numbers(rows * inner, 1), numbers(inner * columns, 2), numbers(rows * columns, 3))
+}
+
+/// Runs a kernel on one warp, with three inputs, and compares its output.
+fn gives<A: Pod, B: Pod, C: Pod, T: Pod + PartialEq + Debug>(
+    m: &mut Loaded,
+    kernel: &str,
+    (a, b, c): (&Vec<A>, &Vec<B>, &Vec<C>),
+    expected: &[T],
+) {
+    let out = m.machine.alloc(size_of_val(expected));
+    let inputs = [m.machine.upload(a), m.machine.upload(b), m.machine.upload(c), out];
+    m.run(kernel, 1, 32, &inputs.map(arg)).unwrap();
+    assert_eq!(m.machine.download::<T>(out), expected, "{kernel}");
 }
 
 #[test]
@@ -70,52 +83,31 @@ fn fragments_are_multiplied_whatever_the_order_of_their_elements_in_memory() {
          __global__ void doubles(const double* a, const double* b, const double* c, double* o) {
              product<8, 8, 4, double, double, row_major, col_major>(a, b, c, o, mem_row_major); }",
     );
-    let given = |[rows, columns, inner]: [usize; 3]| {
-        (numbers(rows * inner, 1), numbers(inner * columns, 2), numbers(rows * columns, 3))
-    };
     let shape = [16, 16, 16];
     let (a, b, c) = given(shape);
     let expected = product(&a, &b, &c, shape);
-    let inputs = [
-        m.machine.upload(&halves(&a)),
-        m.machine.upload(&halves(&transposed(&b, 16))),
-        m.machine.upload(&floats(&c)),
-    ];
-    assert_eq!(run::<f32>(&mut m, "halves", inputs, 256), floats(&transposed(&expected, 16)));
+    let inputs = (&halves(&a), &halves(&transposed(&b, 16)), &floats(&c));
+    gives(&mut m, "halves", inputs, &floats(&transposed(&expected, 16)));
     let bytes = |values: &[i32]| values.iter().map(|v| *v as i8).collect::<Vec<_>>();
-    let inputs =
-        [m.machine.upload(&bytes(&a)), m.machine.upload(&bytes(&transposed(&b, 16))), m.machine.upload(&c)];
-    assert_eq!(run::<i32>(&mut m, "bytes", inputs, 256), expected);
+    gives(&mut m, "bytes", (&bytes(&a), &bytes(&transposed(&b, 16)), &c), &expected);
 
     let shape = [32, 8, 16];
     let (a, b, c) = given(shape);
-    let inputs = [
-        m.machine.upload(&halves(&transposed(&a, 32))),
-        m.machine.upload(&halves(&b)),
-        m.machine.upload(&halves(&c)),
-    ];
-    assert_eq!(run::<u16>(&mut m, "tall", inputs, 256), halves(&product(&a, &b, &c, shape)));
+    let inputs = (&halves(&transposed(&a, 32)), &halves(&b), &halves(&c));
+    gives(&mut m, "tall", inputs, &halves(&product(&a, &b, &c, shape)));
 
     let shape = [8, 32, 16];
     let (a, b, c) = given(shape);
-    let inputs =
-        [m.machine.upload(&brains(&a)), m.machine.upload(&brains(&b)), m.machine.upload(&floats(&c))];
-    assert_eq!(run::<f32>(&mut m, "brains", inputs, 256), floats(&product(&a, &b, &c, shape)));
+    gives(&mut m, "brains", (&brains(&a), &brains(&b), &floats(&c)), &floats(&product(&a, &b, &c, shape)));
 
     let shape = [16, 16, 8];
     let (a, b, c) = given(shape);
-    let inputs =
-        [m.machine.upload(&floats(&a)), m.machine.upload(&floats(&b)), m.machine.upload(&floats(&c))];
-    assert_eq!(run::<f32>(&mut m, "nineteen", inputs, 256), floats(&product(&a, &b, &c, shape)));
+    gives(&mut m, "nineteen", (&floats(&a), &floats(&b), &floats(&c)), &floats(&product(&a, &b, &c, shape)));
 
     let shape = [8, 8, 4];
     let (a, b, c) = given(shape);
-    let inputs = [
-        m.machine.upload(&doubles(&a)),
-        m.machine.upload(&doubles(&transposed(&b, 4))),
-        m.machine.upload(&doubles(&c)),
-    ];
-    assert_eq!(run::<f64>(&mut m, "doubles", inputs, 64), doubles(&product(&a, &b, &c, shape)));
+    let inputs = (&doubles(&a), &doubles(&transposed(&b, 4)), &doubles(&c));
+    gives(&mut m, "doubles", inputs, &doubles(&product(&a, &b, &c, shape)));
 }
 
 #[test]
@@ -144,9 +136,7 @@ fn rows_from_shared_memory_are_what_products_want() {
     );
     let shape = [16, 8, 16];
     let (a, b, c) = (numbers(256, 4), numbers(128, 5), numbers(128, 6));
-    let inputs =
-        [m.machine.upload(&halves(&a)), m.machine.upload(&halves(&b)), m.machine.upload(&floats(&c))];
-    assert_eq!(run::<f32>(&mut m, "tile", inputs, 128), floats(&product(&a, &b, &c, shape)));
+    gives(&mut m, "tile", (&halves(&a), &halves(&b), &floats(&c)), &floats(&product(&a, &b, &c, shape)));
 }
 
 #[test]
@@ -203,9 +193,6 @@ fn every_kind_of_number_is_where_the_language_says() {
              o[g * 4 + t] = d[0]; o[(g + 8) * 4 + t] = d[1];
          }",
     );
-    let given = |[rows, columns, inner]: [usize; 3]| {
-        (numbers(rows * inner, 1), numbers(inner * columns, 2), numbers(rows * columns, 3))
-    };
     let bytes = |values: &[i32]| values.iter().map(|v| *v as i8).collect::<Vec<_>>();
 
     let shape = [16, 8, 32];
@@ -214,28 +201,21 @@ fn every_kind_of_number_is_where_the_language_says() {
     c[0] = i32::MAX - 1;
     let mut expected = product(&a, &b, &[0; 128], shape);
     expected.iter_mut().zip(&c).for_each(|(sum, c)| *sum = sum.saturating_add(*c));
-    let inputs = [m.machine.upload(&bytes(&a)), m.machine.upload(&bytes(&b)), m.machine.upload(&c)];
-    assert_eq!(run::<i32>(&mut m, "bytes", inputs, 128), expected);
+    gives(&mut m, "bytes", (&bytes(&a), &bytes(&b), &c), &expected);
 
     let shape = [16, 8, 64];
     let (a, b, c) = given(shape);
-    let inputs = [m.machine.upload(&bytes(&a)), m.machine.upload(&bytes(&b)), m.machine.upload(&c)];
-    assert_eq!(run::<i32>(&mut m, "nibbles", inputs, 128), product(&a, &b, &c, shape));
+    gives(&mut m, "nibbles", (&bytes(&a), &bytes(&b), &c), &product(&a, &b, &c, shape));
 
     let shape = [16, 8, 8];
     let (a, b, c) = given(shape);
-    let inputs =
-        [m.machine.upload(&floats(&a)), m.machine.upload(&floats(&b)), m.machine.upload(&floats(&c))];
-    assert_eq!(run::<f32>(&mut m, "nineteen", inputs, 128), floats(&product(&a, &b, &c, shape)));
-    let inputs =
-        [m.machine.upload(&halves(&a)), m.machine.upload(&halves(&b)), m.machine.upload(&halves(&c))];
-    assert_eq!(run::<u16>(&mut m, "halves", inputs, 128), halves(&product(&a, &b, &c, shape)));
+    gives(&mut m, "nineteen", (&floats(&a), &floats(&b), &floats(&c)), &floats(&product(&a, &b, &c, shape)));
+    gives(&mut m, "halves", (&halves(&a), &halves(&b), &halves(&c)), &halves(&product(&a, &b, &c, shape)));
 
     let shape = [8, 8, 4];
     let (a, b, c) = given(shape);
-    let inputs =
-        [m.machine.upload(&doubles(&a)), m.machine.upload(&doubles(&b)), m.machine.upload(&doubles(&c))];
-    assert_eq!(run::<f64>(&mut m, "doubles", inputs, 64), doubles(&product(&a, &b, &c, shape)));
+    let inputs = (&doubles(&a), &doubles(&b), &doubles(&c));
+    gives(&mut m, "doubles", inputs, &doubles(&product(&a, &b, &c, shape)));
 }
 
 #[test]
@@ -257,10 +237,9 @@ fn small_matrices_are_turned_and_stored() {
     );
     let rows: Vec<i32> = (0..64).collect();
     let halves = |values: &[i32]| values.iter().map(|v| *v as u16).collect::<Vec<_>>();
-    let a = m.machine.upload(&halves(&rows));
-    let turned = transposed(&rows, 8);
-    let expected = [halves(&rows), halves(&turned), halves(&turned)].concat();
-    assert_eq!(run::<u16>(&mut m, "turn", [a, a, a], 192), expected);
+    let (plain, turned) = (halves(&rows), halves(&transposed(&rows, 8)));
+    let expected = [&plain[..], &turned, &turned].concat();
+    gives(&mut m, "turn", (&plain, &plain, &plain), &expected);
 }
 
 #[test]
@@ -281,17 +260,11 @@ fn what_is_outside_or_not_aligned_is_a_fault_that_names_the_lane() {
          }",
     );
     let out = m.machine.alloc(128);
-    let fault = m.run("rows", 1, 32, &[arg(out)]).unwrap_err();
-    assert_eq!(fault.code, Fault::MISALIGNED_ADDRESS);
-    assert!(
-        fault.message.contains("shared read of 16 bytes") && fault.message.contains("(5,0,0)"),
-        "{}",
-        fault.message
-    );
+    let words = ["shared read of 16 bytes", "(5,0,0)"];
+    fails(m.run("rows", 1, 32, &[arg(out)]), Fault::MISALIGNED_ADDRESS, &words);
     let a = m.machine.alloc(16 * 16 * 2);
-    let fault = m.run("outside", 1, 32, &[arg(a), arg(out)]).unwrap_err();
-    assert_eq!(fault.code, Fault::ILLEGAL_ADDRESS);
-    assert!(fault.message.contains("global read of 2 bytes"), "{}", fault.message);
+    let outside = m.run("outside", 1, 32, &[arg(a), arg(out)]);
+    fails(outside, Fault::ILLEGAL_ADDRESS, &["global read of 2 bytes"]);
 }
 
 #[test]
@@ -304,7 +277,6 @@ fn a_product_of_warpgroups_has_no_factors_of_four_or_64_bits() {
                 wgmma.mma_async.sync.aligned.{form} {{%r1, %r2, %r3, %r4}}, %d1, %d1, 1;
                 wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; ret; }}"
         );
-        let fault = load(&text).run("k", 1, 128, &[arg(0u64)]).unwrap_err();
-        assert!(fault.code == Fault::NOT_SUPPORTED && fault.message.contains(form), "{fault}");
+        fails(load(&text).run("k", 1, 128, &[arg(0u64)]), Fault::NOT_SUPPORTED, &[form]);
     }
 }

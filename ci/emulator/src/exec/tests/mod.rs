@@ -13,7 +13,8 @@ mod workers;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Addresses, Env, Fault, Kernel, Launch, Region, Step, Task, lower};
+use super::env::{Env, Region, Step, Task};
+use super::{Addresses, Fault, Kernel, Launch, lower};
 use crate::module::image::{image, variables};
 use crate::ptx::{Module, parse};
 
@@ -111,6 +112,14 @@ pub(super) fn load(text: &str) -> Loaded {
 /// Compiles and loads CUDA source.
 pub(super) fn cuda(source: &str) -> Loaded {
     load(&crate::testing::compile_ptx(source, &[]))
+}
+
+/// Checks the code of a fault, and the words of its message.
+#[track_caller]
+pub(super) fn fails(result: Result<(), Fault>, code: u32, words: &[&str]) {
+    let fault = result.unwrap_err();
+    assert_eq!(fault.code, code, "{fault}");
+    assert!(words.iter().all(|word| fault.message.contains(word)), "{words:?} are not all in: {fault}");
 }
 
 /// One argument, as bytes.

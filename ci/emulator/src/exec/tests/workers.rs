@@ -1,7 +1,7 @@
 //! Kernels on several processors: the results, the faults and the kernels that stay on one.
 
-use super::super::{Kernel, Program, Step, Task, lower};
-use super::{Loaded, arg, cuda};
+use super::super::{Kernel, Program, lower};
+use super::{Loaded, Step, Task, arg, cuda};
 
 /// Runs a kernel on so many processors, in steps of so many instructions.
 fn run_on(m: &mut Loaded, processors: usize, budget: u64, launch: super::Launch) -> Step {

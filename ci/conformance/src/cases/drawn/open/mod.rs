@@ -1,6 +1,6 @@
 //! The open half of the draw: rows 1 to 150.
 
-use crate::case::Cases;
+use super::common::areas;
 
 mod copy;
 mod device;
@@ -12,18 +12,4 @@ mod memory;
 mod order;
 pub(super) mod pool;
 
-pub(super) fn add(cases: &mut Cases) {
-    for area in [
-        copy::add,
-        device::add,
-        foreign::add,
-        graph::add,
-        image::add,
-        kernel::add,
-        memory::add,
-        order::add,
-        pool::add,
-    ] {
-        area(cases);
-    }
-}
+areas!(copy, device, foreign, graph, image, kernel, memory, order, pool);

@@ -3,12 +3,14 @@
 use std::ffi::c_void;
 
 use cuda_sys as sys;
-use cuda_sys::{cudaEvent_t, cudaStream_t};
+use cuda_sys::cudaStream_t;
 
-use super::super::common::{N, add_case, begin, device, end, first_is, null, sum, taken, waits};
+use super::super::common::{
+    N, add_case, begin, device, elapsed, end, first_is, null, sum, taken, timed, waits,
+};
 use crate::case::Cases;
 use crate::gate::Gate;
-use crate::log::{Log, Outcome, Setup, ask, need};
+use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, event, stream, stream_with};
 
 pub(super) fn add(cases: &mut Cases) {
@@ -18,26 +20,13 @@ pub(super) fn add(cases: &mut Cases) {
     times(cases);
 }
 
-fn timed(log: &mut Log) -> Result<cudaEvent_t, Setup> {
-    let mut event = null();
-    need!(log, cudaEventCreate(&raw mut event));
-    Ok(event)
-}
-
-/// Asks for the time between two events, and notes whether there is one.
-fn elapsed(log: &mut Log, what: &str, from: cudaEvent_t, to: cudaEvent_t) {
-    let mut time = -1_f32;
-    ask!(log, what, cudaEventElapsedTime(&raw mut time, from, to));
-    log.fact("time", if time < 0.0 { "none" } else { "some" });
-}
-
 fn streams(cases: &mut Cases) {
     add_case(cases, 92, "for times, after the device was set: what it is like", |log| {
         ask!(log, cudaSetDevice(0));
         let mut on = null();
         ask!(log, cudaStreamCreate(&raw mut on));
         about(log, on);
-        let (mark, wait) = (timed(log)?, Gate::hold(log, null())?);
+        let ([mark, _], wait) = (timed(log)?, Gate::hold(log, null())?);
         ask!(log, cudaEventRecord(mark, on));
         ask!(log, "behind the default stream", cudaEventQuery(mark));
         wait.open();
@@ -291,7 +280,7 @@ fn events(cases: &mut Cases) {
 
 fn times(cases: &mut Cases) {
     add_case(cases, 19, "of one stream, the first before the second and the other way round", |log| {
-        let (from, to, block) = (timed(log)?, timed(log)?, device(log)?);
+        let ([from, to], block) = (timed(log)?, device(log)?);
         ask!(log, cudaEventRecord(from, null()));
         ask!(log, cudaMemsetAsync(block.ptr(), 1, N, null()));
         ask!(log, cudaEventRecord(to, null()));
@@ -307,7 +296,7 @@ fn times(cases: &mut Cases) {
         Ok(())
     });
     add_case(cases, 104, "when the start is recorded again for the next part", |log| {
-        let (from, to, on) = (timed(log)?, timed(log)?, stream(log)?);
+        let ([from, to], on) = (timed(log)?, stream(log)?);
         elapsed(log, "never recorded", from, to);
         ask!(log, cudaEventRecord(from, null()));
         elapsed(log, "the end not recorded", from, to);
@@ -322,7 +311,7 @@ fn times(cases: &mut Cases) {
         taken(log)
     });
     add_case(cases, 115, "in a timer, of two streams, and without times", |log| {
-        let (from, to, plain) = (timed(log)?, timed(log)?, event(log)?);
+        let ([from, to], plain) = (timed(log)?, event(log)?);
         let (a, b) = (stream(log)?, stream(log)?);
         ask!(log, cudaEventRecord(from, a));
         ask!(log, cudaEventRecord(to, b));
@@ -340,7 +329,7 @@ fn times(cases: &mut Cases) {
 }
 
 fn times_in_captures(log: &mut Log) -> Outcome {
-    let (from, to, block) = (timed(log)?, timed(log)?, device(log)?);
+    let ([from, to], block) = (timed(log)?, device(log)?);
     ask!(log, cudaEventRecord(from, null()));
     sum(log, "no blocks", block, block, 0, null());
     ask!(log, cudaEventRecord(to, null()));

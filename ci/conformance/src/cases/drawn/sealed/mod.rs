@@ -1,6 +1,6 @@
 //! The second half of the draw, rows 151 to 300: sealed until its score, and open since.
 
-use crate::case::Cases;
+use super::common::areas;
 
 mod copy;
 mod device;
@@ -12,18 +12,4 @@ mod kernel;
 mod memory;
 mod order;
 
-pub(super) fn add(cases: &mut Cases) {
-    for area in [
-        copy::add,
-        device::add,
-        error::add,
-        foreign::add,
-        graph::add,
-        image::add,
-        kernel::add,
-        memory::add,
-        order::add,
-    ] {
-        area(cases);
-    }
-}
+areas!(copy, device, error, foreign, graph, image, kernel, memory, order);

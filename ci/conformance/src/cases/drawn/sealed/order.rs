@@ -4,25 +4,17 @@ use cuda_sys as sys;
 use cuda_sys::{cudaEvent_t, cudaStream_t};
 
 use super::super::common::{
-    N, add_case, begin, device, end, first_is, float_is, floats, holds, null, scale, sum, taken, waits,
+    N, add_case, begin, device, end, first_is, float_is, floats, holds, null, scale, sum, taken, timed, waits,
 };
 use crate::case::Cases;
 use crate::gate::Gate;
-use crate::log::{Log, Outcome, Setup, ask, need};
+use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream, stream_with};
 
 pub(super) fn add(cases: &mut Cases) {
     times(cases);
     events(cases);
     streams(cases);
-}
-
-fn timed(log: &mut Log) -> Result<[cudaEvent_t; 2], Setup> {
-    let mut events = [null(); 2];
-    for event in &mut events {
-        need!(log, cudaEventCreate(event));
-    }
-    Ok(events)
 }
 
 /// Notes the time between two events, as far as it is the same every time.

@@ -1,16 +1,13 @@
 //! Errors: their names, and the last one.
 
-use std::ffi::CStr;
-
 use cuda_sys as sys;
-use cuda_sys::cudaError;
 
 use super::super::common::{
-    Kernel, N, add_case, arguments, device, first_is, integers, null, start, sum, taken, there,
+    Kernel, N, add_case, arguments, device, first_is, integers, named, null, start, sum, taken, there,
 };
 use crate::case::Cases;
 use crate::gate::Gate;
-use crate::log::{Log, ask, error_name, need};
+use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, stream};
 
 unsafe extern "C" {
@@ -23,15 +20,6 @@ unsafe extern "C" {
 /// Launches nothing in a shape, which may be refused.
 fn launch(log: &mut Log, what: &str, form: [usize; 3]) {
     start(log, what, case_empty as Kernel, form, null(), &mut []);
-}
-
-/// Notes the name of a code, and how long its text is.
-fn named(log: &mut Log, code: u32) {
-    // SAFETY: takes any code.
-    let text = unsafe { sys::cudaGetErrorString(cudaError(code)) };
-    // SAFETY: not null, so it is a string that lives for ever.
-    let length = if text.is_null() { 0 } else { unsafe { CStr::from_ptr(text) }.count_bytes() };
-    log.fact(&format!("{code}"), format_args!("{} {length}", error_name(cudaError(code))));
 }
 
 pub(super) fn add(cases: &mut Cases) {
