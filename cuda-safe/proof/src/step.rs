@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use crate::analysis::{Analysis, Doubt};
 use crate::form::{Form, Symbol, gcd, remainder};
 use crate::kept::Kept;
@@ -104,6 +106,11 @@ impl Analysis<'_> {
                     return Some(value);
                 }
                 return self.choose(state, &test, &a, &b);
+            }
+            (_, operands) if step.is_of_floats() => {
+                let operands: SmallVec<[Form; 2]> =
+                    operands.iter().map(|it| self.number(state, *it, at)).collect();
+                return self.float(state, step, &operands);
             }
             _ => {}
         }
@@ -265,12 +272,6 @@ impl Analysis<'_> {
                 {
                     let negative = or(&self.is_negative(&a, bits), &self.is_negative(&b, bits));
                     self.symbols.set_sign(*term, bits, negative);
-                }
-                if step.op == Op::And && high < range_of(bits, true).1 {
-                    for limit in [&x, &y] {
-                        let below = result.plus(limit, -1)?;
-                        self.symbols.assume(state, &below, 0);
-                    }
                 }
                 Some(result)
             }

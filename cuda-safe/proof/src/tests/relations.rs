@@ -205,7 +205,7 @@ fn integers_that_only_become_floats() {
         format!(
             "{start} add.u32 %r21, %r20, 7; shl.b32 %r22, %r21, 3; xor.b32 %r22, %r22, %r21; \
              setp.lt.u32 %p2, %r5, 9; @%p2 mov.u32 %r22, %r21; cvt.rn.f32.u32 %f1, %r22; \
-             cvt.rzi.u32.f32 %r10, %f1; {guard} STORE"
+             mul.f32 %f1, %f1, %f1; cvt.rzi.u32.f32 %r10, %f1; {guard} STORE"
         )
     };
     let below = "setp.ge.u32 %p1, %r10, %r2; @%p1 ret;";
@@ -216,7 +216,7 @@ fn integers_that_only_become_floats() {
     refused(&of("", below), "");
     refused(&of("setp.eq.u32 %p1, %r5, 3; @%p1 mov.u32 %r20, 1;", below), "");
     // Of a parameter that only becomes a float nothing is kept, and the slice can be written and read.
-    refused("cvt.rn.f32.u32 %f1, %r2; cvt.rzi.u32.f32 %r10, %f1; STORE", "");
+    refused("cvt.rn.f32.u32 %f1, %r2; mul.f32 %f1, %f1, %f1; cvt.rzi.u32.f32 %r10, %f1; STORE", "");
     // It is needed as a number, too.
     bytes(&of("mov.u32 %r20, %r5;", &format!("{below} add.u32 %r10, %r10, %r21;")), 4 * (99 + 63 + 7 + 1), 0);
 }
