@@ -48,6 +48,13 @@ impl Kept {
         self.0.as_ref()?.lesser.iter().find(|(own, _)| own == difference).map(|(_, lesser)| lesser)
     }
 
+    /// Returns all that is remembered.
+    pub(crate) fn forms(&self) -> impl Iterator<Item = &Form> {
+        let lesser =
+            self.0.iter().flat_map(|it| &it.lesser).flat_map(|(difference, lesser)| [difference, lesser]);
+        lesser.chain(self.0.iter().flat_map(|it| &it.stack).map(|it| &it.value))
+    }
+
     pub(crate) fn keep_lesser(&mut self, difference: Form, lesser: Form) {
         let kept = Rc::make_mut(self.0.get_or_insert_default());
         if kept.lesser.len() < MOST_PAIRS {

@@ -121,7 +121,11 @@
 //!    constant hold exactly if the bits are in a range up to infinity, and `ltu`, `leu`, `neu` if they are
 //!    not. Nothing is known of other comparisons: a NaN, a negative number or a zero of either sign passes
 //!    them. `abs` clears the sign, but makes any NaN of a NaN: its result counts only if the function does
-//!    nothing with it but compare and compute floats.
+//!    nothing with it but compare and compute floats. Of a float that is no NaN, whole numbers are known
+//!    between which it lies: of constants, of integers that the type has exactly, of `min` and `max` with one
+//!    of these, which are no NaN whatever the other is, and of finite sums. Each rounding, and each
+//!    conversion, keeps whole numbers and the order of numbers, and so these bounds, as far as the types have
+//!    them. An integer saturates: a bound behind the end of its type does not count.
 //! 7. **The rest refuses.** An instruction, a modifier of an access, a directive or a form that is not listed
 //!    is refused where it is reached: indirect and recursive calls, weak functions, the device's heap,
 //!    `printf`, shared memory of other blocks, tensor maps, asynchronous bulk copies, aliases, irreducible
@@ -167,7 +171,8 @@
 //! | `slice.rs` | the slice, and its bytes |
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |
-//! | `state.rs` | symbols, facts, readings, quotients; `state/bounds.rs` searches for bounds |
+//! | `floats.rs` | floats between whole numbers |
+//! | `state.rs` | symbols, facts; its folder has bounds, quotients, and what is known where two ways meet |
 //! | `kept.rs` | what a state remembers beside: smaller ones of pairs, the stack |
 //! | `analysis.rs` | the launch while it is gone through, and the values of operands |
 //! | `step.rs` | what each step does to a state |
@@ -182,6 +187,7 @@
 
 mod access;
 mod analysis;
+mod floats;
 mod flow;
 mod form;
 mod graph;

@@ -37,8 +37,6 @@ fn divided(form: &Form, by: i128) -> Option<Form> {
 enum Change {
     /// It grows by the number in each round.
     Step(i128),
-    /// It grows by a number in the range in each round.
-    Between(i128, i128),
     /// It is the form, plus the factor times a number in the range.
     Range(Form, i128, Option<(i128, i128)>),
     /// Each use may see another value.
@@ -63,7 +61,7 @@ struct Changed {
 impl Changed {
     /// Keeps the number that a register is compared with, if its difference from the register is the form.
     fn note_stop(&mut self, form: Option<&Form>) {
-        let (Some(form), Change::Range(..) | Change::Between(..)) = (form, &self.change) else { return };
+        let (Some(form), Change::Range(..)) = (form, &self.change) else { return };
         let sign = form.coefficient(self.symbol);
         if sign.abs() != 1 || self.stops.len() >= MOST_STOPS {
             return;
@@ -102,16 +100,6 @@ impl Walk<'_, '_> {
                 }
             }
         }
-        // A register may follow another one, which it is made of: a hope that is verified like all else.
-        for index in 0..changed.len() {
-            let one = &changed[index];
-            if matches!(one.change, Change::Range(..)) {
-                let leads = |it: &&Changed| matches!(it.change, Change::Step(_)) && it.before == one.before;
-                if let Some(step) = changed.iter().find(leads).map(|it| it.change.clone()) {
-                    changed[index].change = step;
-                }
-            }
-        }
         let rounds = self.analysis.symbols.new_counter(FAR);
         let mut facts = self.guesses(&entry, &mut changed, rounds, oldest);
         let (mut pass, mut is_narrowed) = (0, false);
@@ -146,8 +134,8 @@ impl Walk<'_, '_> {
             let (origin, at) = self.analysis.symbols.origin(before);
             let symbol = self.analysis.symbols.new_symbol(-FAR, FAR, origin, at);
             let is_lost = self.analysis.symbols.is_unstable(before);
-            let change = if is_lost { Change::Lost } else { Change::Between(-FAR, FAR) };
             let (bits, before) = (self.analysis.bits(register), Form::clone(before));
+            let change = if is_lost { Change::Lost } else { Change::Range(before.clone(), 1, None) };
             list.push(Changed { register, bits, before, change, symbol, other: None, stops: Vec::new() });
         }
         list
@@ -179,20 +167,6 @@ impl Walk<'_, '_> {
             let own = Form::symbol(one.symbol);
             let value = match (&one.change, rounds) {
                 (Change::Step(step), Some(rounds)) => one.before.plus(&Form::symbol(rounds), *step),
-                (Change::Between(low, high), Some(rounds)) => {
-                    let count = Form::symbol(rounds);
-                    for (fact, bound) in [
-                        (own.plus(&count, -*high), 0),
-                        (count.times(*low).and_then(|least| least.plus(&own, -1)), 0),
-                        ((*low >= 0).then(|| own.times(-1)).flatten(), 0),
-                        ((*high <= 0).then(|| own.clone()), 0),
-                    ] {
-                        if let Some(fact) = fact {
-                            symbols.assume(&mut state, &fact, bound);
-                        }
-                    }
-                    one.before.plus(&own, 1)
-                }
                 (Change::Range(from, factor, range), Some(_)) => {
                     let (low, high) = range.unwrap_or((-FAR, FAR));
                     symbols.assume(&mut state, &own, high);
@@ -241,8 +215,7 @@ impl Walk<'_, '_> {
             return Change::Lost;
         }
         let at_header = one.before.plus(&Form::symbol(one.symbol), 1);
-        let (mut least, mut most, mut factor) = (FAR, -FAR, 0);
-        let mut constant = None;
+        let (mut factor, mut constant) = (0, None);
         for state in backs {
             let Some(Value::Number(value)) = state.registers.get(one.register as usize) else {
                 return self.range_from(one, entry, 1);
@@ -255,25 +228,11 @@ impl Walk<'_, '_> {
                 difference.terms.retain(|(_, own)| *own % (1 << 32) != 0);
             }
             factor = gcd(factor, gcd(difference.divisor(), difference.constant));
-            match difference.as_constant() {
-                Some(value) => {
-                    let value = signed(value, one.bits);
-                    constant = Some(
-                        constant.map_or(Some(value), |known: Option<i128>| known.filter(|it| *it == value)),
-                    );
-                    (least, most) = (least.min(value), most.max(value));
-                }
-                None => {
-                    constant = Some(None);
-                    let range = self.analysis.symbols.range(state, &difference, 2);
-                    let (low, high) = range.unwrap_or((-FAR, FAR));
-                    (least, most) = (least.min(low), most.max(high));
-                }
-            }
+            let own = difference.as_constant().map(|value| signed(value, one.bits));
+            constant = Some(constant.map_or(own, |known: Option<i128>| known.filter(|it| own == Some(*it))));
         }
         match constant {
             Some(Some(step)) => Change::Step(step),
-            _ if least.abs() < 1 << 20 && most.abs() < 1 << 20 => Change::Between(least, most),
             _ => self.range_from(one, entry, factor.max(1)),
         }
     }
@@ -374,22 +333,6 @@ impl Walk<'_, '_> {
                 }
             }
         }
-        for one in &*changed {
-            let Change::Step(step) = one.change else { continue };
-            let value = one.before.plus(&count, step);
-            if step == 0 || self.analysis.symbols.has_base(&one.before) {
-                continue;
-            }
-            let (least, most) = (range_of(one.bits, true), range_of(one.bits, false));
-            if step > 0 {
-                push(value.clone(), least.1, &mut facts);
-                push(value, most.1, &mut facts);
-            } else {
-                let opposite = value.and_then(|it| it.times(-1));
-                push(opposite.clone(), 0, &mut facts);
-                push(opposite, -least.0, &mut facts);
-            }
-        }
         facts.retain(|(form, bound)| {
             let start = self.at_entry(form, changed, rounds);
             start.is_some_and(|start| self.analysis.symbols.is_at_most(entry, &start, 2, *bound))
@@ -462,12 +405,6 @@ impl Walk<'_, '_> {
                         next.push(None);
                     }
                     Change::Lost => next.push(None),
-                    Change::Between(low, high) => {
-                        let moved = distance.as_ref().and_then(|it| it.plus(&Form::symbol(one.symbol), -1));
-                        is_step &= moved
-                            .is_some_and(|it| self.analysis.symbols.is_within(state, &it, 2, (*low, *high)));
-                        next.push(distance);
-                    }
                     Change::Range(_, factor, claimed) => {
                         let distance = distance.and_then(|it| divided(&it, *factor));
                         let symbols = &mut self.analysis.symbols;
@@ -516,7 +453,7 @@ impl Walk<'_, '_> {
                         self.give_up_on(one);
                     }
                 }
-                Change::Step(_) | Change::Between(..) if is_step => {}
+                Change::Step(_) if is_step => {}
                 _ => {
                     holds = false;
                     let other = one.other.take();

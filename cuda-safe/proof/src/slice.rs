@@ -57,6 +57,16 @@ listed! {
         Rem,
         /// From `size` bits, signed if `flag`.
         Cvt,
+        /// The smaller one of two floats, of `size` bits: a NaN if one of them is, and `flag`.
+        FloatMin,
+        FloatMax,
+        FloatAdd,
+        /// From a float of `size` bits, rounded in some way, perhaps to a whole number.
+        FloatCvt,
+        /// A float from an integer of `size` bits.
+        FromInteger,
+        /// An integer from a float of `size` bits, rounded in some way.
+        ToInteger,
         /// The number of zeros above the highest bit that is set. Of zero, -1 if `flag`.
         Clz,
         /// The number of bits that are set.
@@ -179,7 +189,8 @@ pub(crate) struct Step {
     pub(crate) loaded: Loaded,
     pub(crate) origin: Origin,
     /// Of `Cvt`: the source is signed. Of `Matrix`: it is written. Of `Clz`: zero has -1. Of a comparison,
-    /// an `and` or a parameter: it is one of floating-point numbers.
+    /// an `and` or a parameter: it is one of floating-point numbers. Of `FloatMin` and `FloatMax`: a NaN
+    /// counts.
     pub(crate) flag: bool,
 }
 
@@ -187,6 +198,17 @@ impl Step {
     /// Whether it compares the bits of floating-point numbers.
     pub(crate) fn compares_floats(&self) -> bool {
         self.flag && matches!(self.op, Op::Ge | Op::Gt | Op::Le | Op::Eq)
+    }
+
+    /// Whether it computes with floats, or makes one.
+    pub(crate) fn is_of_floats(&self) -> bool {
+        matches!(self.op, Op::FloatMin | Op::FloatMax | Op::FloatAdd)
+            || matches!(self.op, Op::FloatCvt | Op::FromInteger | Op::ToInteger)
+    }
+
+    /// Whether it has a size, but no state space.
+    fn has_size(&self) -> bool {
+        matches!(self.op, Op::Cvt | Op::Parameter) || self.is_of_floats()
     }
 }
 
@@ -282,7 +304,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 4\0";
+const MAGIC: &[u8] = b"cuda-proof slice 5\0";
 
 impl Kernel {
     /// The kernel's name in PTX.
@@ -388,7 +410,7 @@ impl Kernel {
             if matches!(it.op, Op::Unknown) {
                 out.index(Origin::ALL, it.origin);
             }
-            if matches!(it.op, Op::Cvt | Op::Parameter) {
+            if it.has_size() {
                 out.number(it.size);
             }
             if is_space_step(it.op) {
@@ -436,7 +458,7 @@ impl Kernel {
             let origin = if op == Op::Unknown { input.choice(Origin::ALL)? } else { Origin::Exact };
             let mut step = Step { op, bits, guard, at: before, to, from, origin, ..Step::new(op) };
             (step.is_signed, step.flag) = (flags & 8 != 0, flags & 4 != 0);
-            if matches!(op, Op::Cvt | Op::Parameter) {
+            if step.has_size() {
                 step.size = input.number()?;
             }
             if is_space_step(op) {
@@ -479,6 +501,8 @@ impl Kernel {
                     (1, 0, 0, 1)
                 }
                 Op::Clz | Op::Popc | Op::Brev => (1, 0, 0, 1),
+                Op::FloatMin | Op::FloatMax | Op::FloatAdd => (2, 0, 0, 1),
+                Op::FloatCvt | Op::FromInteger | Op::ToInteger => (1, 0, 0, 1),
                 Op::Selp => (2, 1, 0, 1),
                 Op::Add | Op::Sub | Op::Mul | Op::MulWide | Op::MulHi | Op::Mul24 | Op::Min | Op::Max => {
                     (2, 0, 0, 1)
@@ -530,6 +554,11 @@ impl Kernel {
                                 .is_ok_and(|at| self.parameters.get(at).is_some_and(parameter))
                     }
                     (Op::Cvt, _) => matches!(step.size, 8 | 16 | 32 | 64),
+                    (Op::FromInteger, _) => {
+                        matches!(step.size, 8 | 16 | 32 | 64) && matches!(step.bits, 32 | 64)
+                    }
+                    (Op::ToInteger, _) => matches!(step.size, 32 | 64) && matches!(step.bits, 8..=64),
+                    _ if step.is_of_floats() => matches!(step.size, 32 | 64) && matches!(step.bits, 32 | 64),
                     (Op::Load | Op::Store | Op::Atomic, _) => (1..=1024).contains(&step.size),
                     _ => true,
                 }

@@ -6,6 +6,8 @@
 //! that hold everywhere, not from guards.
 
 mod bounds;
+mod meet;
+mod quotients;
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -13,10 +15,9 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use self::bounds::{Found, Point, opposite};
-use crate::form::{
-    Form, Mix, NewTerms, Symbol, Terms, coefficient, divisor, floor, gcd, remainder, sum, times,
-};
+use self::bounds::{Found, Point};
+use crate::floats::Between;
+use crate::form::{Form, Mix, NewTerms, Symbol, Terms, coefficient, divisor, floor, remainder, sum, times};
 use crate::kept::Kept;
 use crate::slice::{Op, Origin};
 
@@ -60,8 +61,11 @@ enum Made {
     Truth(Rc<Test>),
     /// The larger one of two numbers, or the smaller one.
     Extreme(Box<Extreme>),
-    /// This multiple of it is negative, as a signed number of so many bits, where the test holds, and nowhere else.
+    /// This multiple of it is negative, as a signed number of so many bits, where the test holds, and nowhere
+    /// else.
     Sign(i128, u8, Rc<Test>),
+    /// The bits of a float, of so many bits.
+    Float(u8, Box<Between>),
 }
 
 /// A form divided by a number, rounded down.
@@ -175,6 +179,8 @@ pub(crate) struct State {
 const MOST_FACTS: usize = 48;
 /// Symbols and bounds for which there is room from the start.
 const MOST_EXPECTED: usize = 400;
+/// Facts that a case may learn.
+const ROOM: usize = 6;
 /// Times that facts are looked through for those that may be forgotten.
 const MOST_SWEEPS: u32 = 200;
 /// Combinations of facts that one bound may try.
@@ -314,6 +320,18 @@ impl Symbols {
         }
     }
 
+    pub(crate) fn set_float(&mut self, symbol: Symbol, bits: u8, known: Between) {
+        self.known[symbol as usize].made = Made::Float(bits, Box::new(known));
+    }
+
+    /// Returns what is known of the float whose bits a symbol is. Half of its bits are no float.
+    pub(crate) fn float(&self, symbol: Symbol, bits: u32) -> Option<&Between> {
+        match &self.known[symbol as usize].made {
+            Made::Float(own, known) if u32::from(*own) == bits => Some(known),
+            _ => None,
+        }
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.known.len()
     }
@@ -362,8 +380,13 @@ impl Symbols {
         }
         let mut seen = Form::constant(form.constant);
         for (symbol, factor) in &form.terms {
-            let Known { low, high, origin, at, is_unstable, .. } = self.known[*symbol as usize];
+            let Known { low, high, origin, at, is_unstable, ref made } = self.known[*symbol as usize];
+            // Whatever value it is, a float stays between the same numbers.
+            let float = if let Made::Float(bits, known) = made { Some((*bits, known.clone())) } else { None };
             let own = if is_unstable { self.unstable(low, high, origin, at) } else { Form::symbol(*symbol) };
+            if let (true, Some((bits, known)), [(own, _)]) = (is_unstable, float, &own.terms[..]) {
+                self.set_float(*own, bits, *known);
+            }
             let Some(sum) = seen.plus(&own, *factor) else {
                 return self.unstable(-(1 << 95), 1 << 95, origin, at);
             };
@@ -457,6 +480,13 @@ impl Symbols {
         }
     }
 
+    /// Makes room for facts of cases, which have no registers and so do not know what is used.
+    pub(crate) fn make_room(&mut self, state: &mut State) {
+        if state.facts.len() + ROOM > MOST_FACTS {
+            self.forget_unused(state);
+        }
+    }
+
     /// Forgets definitions of quotients that no register and no other fact has: whoever divides again has
     /// them again.
     fn forget_unused(&mut self, state: &mut State) {
@@ -468,6 +498,7 @@ impl Symbols {
         let mut used = vec![false; self.known.len()];
         let mut mark = |terms: &Terms| terms.iter().for_each(|(symbol, _)| used[*symbol as usize] = true);
         let mut tests = Vec::new();
+        state.kept.forms().for_each(|form| mark(&form.terms));
         for value in &state.registers {
             match value {
                 Value::Number(form) => mark(&form.terms),
@@ -483,6 +514,18 @@ impl Symbols {
                 Test::Unknown | Test::Is(_) => {}
             }
         }
+        // What a larger or smaller number is made of says how far it is from others.
+        for symbol in
+            (0..used.len()).rev().filter(|symbol| matches!(self.known[*symbol].made, Made::Extreme(_)))
+        {
+            if let (true, Made::Extreme(it)) = (used[symbol], &self.known[symbol].made) {
+                it.of.iter().flat_map(|it| &it.terms).for_each(|(symbol, _)| used[*symbol as usize] = true);
+            }
+        }
+        let is_unused_extreme = |(symbol, _): &(Symbol, i128)| {
+            !used[*symbol as usize] && matches!(self.known[*symbol as usize].made, Made::Extreme(_))
+        };
+        Rc::make_mut(&mut state.facts).retain(|it| !it.terms.iter().any(is_unused_extreme));
         let is_quotient = |symbol: Symbol| matches!(self.known[symbol as usize].made, Made::Floor(_));
         let is_unused = |used: &[bool], symbol: Symbol| !used[symbol as usize] && is_quotient(symbol);
         // What a test says of such quotients alone is of no use either.
@@ -545,9 +588,9 @@ impl Symbols {
         true
     }
 
-    /// Adds a bound of a form to the definitions of quotients with which most of its terms cancel. What is left
-    /// has a common divisor, and whole numbers make the bound of that sharper than the sum is. Returns whether
-    /// the facts can hold.
+    /// Adds a bound of a form to the definitions of quotients with which most of its terms cancel. What is
+    /// left has a common divisor, and whole numbers make the bound of that sharper than the sum is. Returns
+    /// whether the facts can hold.
     fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         let facts = Rc::clone(&state.facts);
         let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
@@ -588,347 +631,5 @@ impl Symbols {
             self.work += 1;
             coefficient(&fact.terms, symbol) == 0 || self.narrow(state, &fact.terms, fact.bound)
         })
-    }
-
-    /// Returns the quotient of a form and a positive number, rounded down.
-    pub(crate) fn floor(&mut self, state: &mut State, form: &Form, by: i128) -> Option<Form> {
-        if by == 1 {
-            return Some(form.clone());
-        }
-        let is_multiple = |(_, factor): &&(Symbol, i128)| remainder(*factor, by) == 0;
-        let whole =
-            form.terms.iter().filter(is_multiple).map(|(symbol, factor)| (*symbol, floor(*factor, by)));
-        let whole = Form { constant: floor(form.constant, by), terms: whole.collect() };
-        let mut rest = form.clone();
-        rest.terms.retain(|term| !is_multiple(&term));
-        if rest.terms.is_empty() {
-            return Some(whole);
-        }
-        // floor((g * x + c) / (g * d)) = floor((x + floor(c / g)) / d)
-        let common = gcd(rest.divisor(), by);
-        rest.constant = floor(remainder(rest.constant, by), common);
-        if common > 1 {
-            rest.terms =
-                rest.terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
-        }
-        let mut by = floor(by, common);
-        // floor((floor(x / d) + c) / e) = floor((x + c * d) / (d * e))
-        let mut outer = None;
-        if let [(symbol, 1)] = rest.terms[..]
-            && let Made::Floor(quotient) = &self.known[symbol as usize].made
-        {
-            outer = Some((rest.clone(), by));
-            rest = quotient.form.add(rest.constant.checked_mul(quotient.by)?)?;
-            by = by.checked_mul(quotient.by).filter(|it| *it < 1 << 80)?;
-        }
-        let key = (rest, by);
-        if let Some(quotient) = self.quotients.get(&key).copied() {
-            self.define(state, outer.as_ref(), quotient)?;
-            let (low, high) = self.range(state, &Form::symbol(quotient), 2)?;
-            if low == high {
-                return whole.add(low);
-            }
-            self.confine(state, quotient, (low, high));
-            return whole.plus(&Form::symbol(quotient), 1);
-        }
-        let (rest, by) = key;
-        if let Some(quotient) = self.quotient_of_extreme(state, &rest, by) {
-            return whole.plus(&quotient, 1);
-        }
-        let (low, high) = self.range(state, &rest, 2)?;
-        let here = (floor(low, by), floor(high, by));
-        if here.0 == here.1 {
-            return whole.add(here.0);
-        }
-        if self.is_unstable(&rest) {
-            let (origin, at) = self.origin(&rest);
-            return whole.plus(&self.unstable(here.0, here.1, origin, at), 1);
-        }
-        // A range that holds wherever the symbols of the form are known.
-        let (low, high) = self.range(&State::default(), &rest, 0)?;
-        let (origin, at) = self.origin(&rest);
-        let symbol = self.new_symbol(floor(low, by), floor(high, by), origin, at);
-        let facts = self.facts_of(symbol, &rest, by)?;
-        self.quotients.insert((rest.clone(), by), symbol);
-        self.known[symbol as usize].made = Made::Floor(Box::new(Quotient { form: rest, by, facts }));
-        self.define(state, outer.as_ref(), symbol)?;
-        self.confine(state, symbol, here);
-        whole.plus(&Form::symbol(symbol), 1)
-    }
-
-    /// Keeps the range of a quotient, which took two facts: a bound of a form with it needs them no more.
-    fn confine(&mut self, state: &mut State, quotient: Symbol, (low, high): (i128, i128)) {
-        self.limit(state, quotient, 1, high);
-        self.limit(state, quotient, -1, -low);
-    }
-
-    /// Returns the quotient of a form with the larger one of two numbers in it, or the smaller one, if it is known
-    /// which of the two quotients that is: the quotient of the larger number is the larger quotient.
-    fn quotient_of_extreme(&mut self, state: &mut State, form: &Form, by: i128) -> Option<Form> {
-        let (symbol, factor, extreme) =
-            form.terms.iter().find_map(|(symbol, factor)| match &self.known[*symbol as usize].made {
-                Made::Extreme(it) if factor.abs() == 1 => Some((*symbol, *factor, Extreme::clone(it))),
-                _ => None,
-            })?;
-        let [a, b] = extreme.of.map(|it| form.replace(symbol, &it));
-        let (a, b) = (self.floor(state, &a?, by)?, self.floor(state, &b?, by)?);
-        let (low, high) = self.range(state, &a.plus(&b, -1)?, 2)?;
-        // Of numbers that are subtracted, the larger one makes the smaller difference.
-        match extreme.is_larger == (factor > 0) {
-            true if low >= 0 => Some(a),
-            true if high <= 0 => Some(b),
-            false if low >= 0 => Some(b),
-            false if high <= 0 => Some(a),
-            _ => None,
-        }
-    }
-
-    /// Returns the facts that define a quotient: `0 <= form - by * quotient <= by - 1`.
-    fn facts_of(&self, quotient: Symbol, form: &Form, by: i128) -> Option<SmallVec<[Fact; 2]>> {
-        let left = form.plus(&Form::symbol(quotient), -by)?;
-        let sides = [(left.clone(), by - 1), (left.times(-1)?, 0)];
-        let facts = sides.into_iter().filter_map(|(left, bound)| {
-            let bound = bound.checked_sub(left.constant)?;
-            let (terms, bound) = reduced(&left, bound);
-            let says = !self.is_unstable(&left) && !self.has_base(&left);
-            says.then(|| Fact::new(terms, bound, true))
-        });
-        Some(facts.collect())
-    }
-
-    /// Adds what is known of a quotient: of the form that it was made of, and of the quotient that was divided
-    /// again.
-    fn define(&mut self, state: &mut State, outer: Option<&(Form, i128)>, quotient: Symbol) -> Option<()> {
-        let own = match &self.known[quotient as usize].made {
-            Made::Floor(own) => own.facts.clone(),
-            _ => SmallVec::new(),
-        };
-        own.into_iter().for_each(|fact| self.enter(state, fact));
-        if let Some((rest, by)) = outer {
-            self.facts_of(quotient, rest, *by)?.into_iter().for_each(|fact| self.enter(state, fact));
-        }
-        Some(())
-    }
-
-    /// Returns the whole number that the lowest bits of a form are, read as signed or unsigned. If the form
-    /// may lie outside of the type's range, the result is the form minus a multiple of `2^bits`, or a symbol
-    /// of which nothing but the type's range is known.
-    pub(crate) fn reading(&mut self, state: &mut State, form: &Form, bits: u8, is_signed: bool) -> Form {
-        let (least, most) = range_of(bits, is_signed);
-        if self.is_within(state, form, 2, (least, most)) {
-            return form.clone();
-        }
-        let found = (|| {
-            if self.is_unstable(form) {
-                return None;
-            }
-            let all = 1_i128 << bits.min(64);
-            let quotient = self.floor(state, &form.add(-least)?, all)?;
-            form.plus(&quotient, -all)
-        })();
-        found.unwrap_or_else(|| {
-            let (origin, at) = self.origin(form);
-            let origin = origin.max(Origin::Computed);
-            if self.is_unstable(form) {
-                self.unstable(least, most, origin, at)
-            } else {
-                self.fresh(least, most, origin, at)
-            }
-        })
-    }
-
-    /// Returns a form for a value that is `a` where `one` holds and `b` where `other` does, with what is
-    /// known of it in `state`, or `None` if nothing is.
-    pub(crate) fn choice(
-        &mut self,
-        state: &mut State,
-        (one, a): (&State, &Form),
-        (other, b): (&State, &Form),
-    ) -> Option<Form> {
-        let only_base = |form: &Form| Form {
-            constant: 0,
-            terms: form.terms.iter().copied().filter(|(symbol, _)| self.is_base(*symbol)).collect(),
-        };
-        let base = only_base(a);
-        if base != only_base(b) {
-            return None;
-        }
-        let (a, b) = (a.plus(&base, -1)?, b.plus(&base, -1)?);
-        // One of the two may be right in both cases.
-        let difference = a.plus(&b, -1)?;
-        for (right, there) in [(&b, one), (&a, other)] {
-            if self.is_within(there, &difference, 2, (0, 0)) && !self.is_unstable(&difference) {
-                return right.plus(&base, 1);
-            }
-        }
-        if let Some(value) = self.follow(state, (one, &a), (other, &b)) {
-            return value.plus(&base, 1);
-        }
-        let (low, high) = (
-            self.low(one, &a, 2)?.min(self.low(other, &b, 2)?),
-            self.high(one, &a, 2)?.max(self.high(other, &b, 2)?),
-        );
-        // What divides the difference of the two divides that of the value and `a`.
-        let step = gcd(gcd(a.divisor(), b.divisor()), a.constant - b.constant);
-        if step == 0 {
-            return a.plus(&base, 1);
-        }
-        let (origin, at) = self.origin(&a).max(self.origin(&b));
-        let from = |bound: i128| floor(bound - a.constant, step);
-        let symbol = self.new_symbol(from(low), from(high), origin, at);
-        self.known[symbol as usize].is_unstable = self.is_unstable(&a) || self.is_unstable(&b);
-        let value = Form::symbol(symbol).times(step)?.add(a.constant)?;
-        for (near, far, there) in [(&a, &b, other), (&b, &a, one)] {
-            if near.terms.is_empty() {
-                continue;
-            }
-            let Some(difference) = far.plus(near, -1) else { continue };
-            let Some(over) = value.plus(near, -1) else { continue };
-            if let Some(most) = self.high(there, &difference, 2) {
-                self.assume(state, &over, most.max(0));
-            }
-            if let (Some(least), Some(under)) = (self.low(there, &difference, 2), over.times(-1)) {
-                self.assume(state, &under, -(least.min(0)));
-            }
-        }
-        value.plus(&base, 1)
-    }
-
-    /// Returns a form that is `a` where `one` holds and `b` where `other` does, if the two have a constant
-    /// difference and follow terms that have one number here and another there: the rounds that are left of
-    /// an unrolled loop, for example.
-    fn follow(
-        &mut self,
-        state: &State,
-        (one, a): (&State, &Form),
-        (other, b): (&State, &Form),
-    ) -> Option<Form> {
-        let difference = b.plus(a, -1)?.as_constant().filter(|it| *it != 0)?;
-        if self.is_unstable(a) {
-            return None;
-        }
-        self.work += 1 + (one.facts.len() + one.limits.len()) as u64 / 8;
-        let of = |terms: Terms, here: i128, there: i128| {
-            let step = there.saturating_sub(here);
-            let divides = step != 0 && remainder(difference, step.abs()) == 0;
-            divides.then(|| (Form { constant: 0, terms }, here, there, difference / step))
-        };
-        let mut found = SmallVec::<[_; 4]>::new();
-        for fact in one.facts.iter() {
-            if let (Some(here), Some(there)) = (self.number_of(one, fact), self.number_of(other, fact)) {
-                found.extend(of(Terms::clone(&fact.terms), here, there));
-            }
-        }
-        for (symbol, here, high) in &one.limits {
-            if here == high
-                && let (there, high) = self.limits(other, *symbol)
-                && there == high
-            {
-                found.extend(of(Terms::from(&[(*symbol, 1)][..]), *here, there));
-            }
-        }
-        // Where the ways meet, the terms are known to lie between the two numbers.
-        let (terms, here, .., times) = found.into_iter().find(|(terms, here, there, _)| {
-            self.is_within(state, terms, 1, (*here.min(there), *here.max(there)))
-        })?;
-        terms.add(-here)?.times(times)?.plus(a, 1)
-    }
-
-    /// Returns the number that the terms of a fact have, if the ranges and the facts about them say one.
-    fn number_of(&self, state: &State, fact: &Fact) -> Option<i128> {
-        let terms: Terms = fact.terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
-        let most = |terms: &Terms, signs: u64| {
-            let is_same = |it: &&Fact| it.signs == signs && it.terms == *terms;
-            let said = state.facts.iter().find(is_same).map(|it| it.bound);
-            said.into_iter().chain(self.by_ranges(state, terms)).min()
-        };
-        let high = most(&fact.terms, fact.signs)?;
-        (most(&terms, opposite(fact.signs))? == -high).then_some(high)
-    }
-
-    /// Returns the product of two forms that are not constant.
-    pub(crate) fn product(&mut self, state: &mut State, a: &Form, b: &Form) -> Option<Form> {
-        if self.has_base(a) || self.has_base(b) {
-            return None;
-        }
-        let ((al, ah), (bl, bh)) = (self.range(state, a, 2)?, self.range(state, b, 2)?);
-        let corners = [al.checked_mul(bl)?, al.checked_mul(bh)?, ah.checked_mul(bl)?, ah.checked_mul(bh)?];
-        let (low, high) =
-            corners.iter().fold((corners[0], corners[0]), |(low, high), it| (low.min(*it), high.max(*it)));
-        let (origin, at) = self.origin(a).max(self.origin(b));
-        if self.is_unstable(a) || self.is_unstable(b) {
-            return Some(self.unstable(low, high, origin, at));
-        }
-        let product = self.fresh(low, high, origin, at);
-        // (a - al)(b - bl) >= 0 and its three siblings (McCormick).
-        for (x, y, sign) in [(al, bl, 1), (ah, bh, 1), (al, bh, -1), (ah, bl, -1)] {
-            let rest = a.times(y).zip(b.times(x)).and_then(|(a, b)| a.plus(&b, 1));
-            let fact = rest.and_then(|rest| rest.plus(&product, -1)).and_then(|it| it.times(sign));
-            if let (Some(fact), Some(bound)) = (fact, x.checked_mul(y)) {
-                self.assume(state, &fact, bound * sign);
-            }
-        }
-        Some(product)
-    }
-
-    /// Adds to `both` a limit that holds in one state, as far as it holds in the other one.
-    fn limit_by_facts(&mut self, both: &mut State, other: &State, (symbol, low, high): (Symbol, i128, i128)) {
-        let (all_low, all_high) = (self.known[symbol as usize].low, self.known[symbol as usize].high);
-        let form = Form::symbol(symbol);
-        let opposite = Form { constant: 0, terms: Terms::from(&[(symbol, -1)][..]) };
-        let least = self.high_or(other, &opposite, 1, -low).map_or(all_low, |most| -most).min(low);
-        let most = self.high_or(other, &form, 1, high).unwrap_or(all_high).max(high);
-        if least > all_low || most < all_high {
-            both.limits.push((symbol, least, most));
-            both.limited |= mark(symbol);
-        }
-    }
-
-    /// Keeps of two states' facts what holds in both. The registers are those of the first.
-    pub(crate) fn common_facts(&mut self, one: &State, other: &State) -> State {
-        let mut both = State::default();
-        self.work += (one.facts.len() + other.facts.len()) as u64 / 4;
-        for (symbol, low, high) in &one.limits {
-            if let Ok(at) = other.limits.binary_search_by_key(symbol, |(own, ..)| *own) {
-                let (_, other_low, other_high) = other.limits[at];
-                both.limits.push((*symbol, (*low).min(other_low), (*high).max(other_high)));
-                both.limited |= mark(*symbol);
-                continue;
-            }
-            self.limit_by_facts(&mut both, other, (*symbol, *low, *high));
-        }
-        for limit in &other.limits {
-            if one.limits.binary_search_by_key(&limit.0, |(own, ..)| *own).is_err() {
-                self.limit_by_facts(&mut both, one, *limit);
-            }
-        }
-        both.limits.sort_unstable_by_key(|(symbol, ..)| *symbol);
-        let mut facts: Vec<Fact> = Vec::with_capacity(one.facts.len().max(other.facts.len()));
-        for (from, to, is_first) in [(one, other, true), (other, one, false)] {
-            for (at, fact) in from.facts.iter().enumerate() {
-                let is_same = |it: &&Fact| it.signs == fact.signs && it.terms == fact.terms;
-                // Facts from before the ways parted have one place.
-                let same = to.facts.get(at).filter(is_same).or_else(|| to.facts.iter().find(is_same));
-                let bound = match same {
-                    Some(_) if !is_first => continue,
-                    Some(same) => Some(same.bound.max(fact.bound)),
-                    None if fact.is_definition => Some(fact.bound),
-                    None => {
-                        self.tries = TRIES / 3;
-                        self.largest(to, &fact.terms, 1, fact.bound).map(|bound| bound.max(fact.bound))
-                    }
-                };
-                let Some(bound) = bound else { continue };
-                let is_definition = fact.is_definition || same.is_some_and(|same| same.is_definition);
-                let says_more = || self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
-                if facts.len() < MOST_FACTS && (is_definition || says_more()) {
-                    let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
-                    facts.push(Fact { bound, is_definition, ..fact.clone() });
-                }
-            }
-        }
-        both.facts = Rc::new(facts);
-        self.changes(&mut both);
-        both
     }
 }

@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use crate::analysis::{Analysis, Doubt};
-use crate::form::{Form, gcd};
+use crate::form::{Form, Symbol, gcd, remainder};
 use crate::kept::Kept;
 use crate::refine::{not, or};
 use crate::slice::{Op, Operand, Origin, Space, Step};
@@ -40,12 +42,26 @@ impl Analysis<'_> {
             return self.set(state, to, Value::Test(test));
         }
         // A form that became too large is forgotten.
-        let value = match self.compute(state, step).filter(|_| self.bits(to) <= 64) {
+        let bits = self.bits(to);
+        let value = match self.compute(state, step).filter(|_| bits <= 64) {
             None => Value::Unset,
-            Some(form) => Value::Number(match form.as_constant() {
-                Some(constant) => Form::constant(signed(constant, self.bits(to))),
-                None => form,
-            }),
+            Some(mut form) => {
+                // Of a number the register has the lowest bits only: a form that may be outside of the type's
+                // range is as good without multiples of what the type counts to.
+                let keeps = |(_, factor): &(Symbol, i128)| remainder(*factor, 1 << bits) != 0;
+                if !form.terms.iter().all(keeps)
+                    && ![true, false]
+                        .into_iter()
+                        .any(|is_signed| self.symbols.is_within(state, &form, 2, range_of(bits, is_signed)))
+                {
+                    form.terms.retain(keeps);
+                    form.constant = signed(form.constant, bits);
+                }
+                Value::Number(match form.as_constant() {
+                    Some(constant) => Form::constant(signed(constant, bits)),
+                    None => form,
+                })
+            }
         };
         self.set(state, to, value);
     }
@@ -90,6 +106,11 @@ impl Analysis<'_> {
                     return Some(value);
                 }
                 return self.choose(state, &test, &a, &b);
+            }
+            (_, operands) if step.is_of_floats() => {
+                let operands: SmallVec<[Form; 2]> =
+                    operands.iter().map(|it| self.number(state, *it, at)).collect();
+                return self.float(state, step, &operands);
             }
             _ => {}
         }
@@ -251,12 +272,6 @@ impl Analysis<'_> {
                 {
                     let negative = or(&self.is_negative(&a, bits), &self.is_negative(&b, bits));
                     self.symbols.set_sign(*term, bits, negative);
-                }
-                if step.op == Op::And && high < range_of(bits, true).1 {
-                    for limit in [&x, &y] {
-                        let below = result.plus(limit, -1)?;
-                        self.symbols.assume(state, &below, 0);
-                    }
                 }
                 Some(result)
             }
@@ -440,6 +455,7 @@ impl Analysis<'_> {
 
     /// Returns `a` where the test holds, and `b` where it does not.
     fn choose(&mut self, state: &mut State, test: &Test, a: &Form, b: &Form) -> Option<Form> {
+        self.symbols.make_room(state);
         let (mut one, mut other) = (state.case(), state.case());
         match (self.refine(&mut one, test, true), self.refine(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),

@@ -28,6 +28,25 @@ fn float(ty: &str) -> Option<(u8, i128, i128)> {
     }
 }
 
+/// Returns the step of a conversion from or to a float, its bits and sign, and the bits of what it converts.
+fn float_cvt(into: &str, source: &str) -> Option<(Op, u8, bool, u8)> {
+    match (integer(into), float(into), integer(source), float(source)) {
+        (_, Some((bits, ..)), _, Some((size, ..))) => Some((Op::FloatCvt, bits, false, size)),
+        (_, Some((bits, ..)), Some(Type { bits: size, is_signed }), _) => {
+            Some((Op::FromInteger, bits, is_signed, size))
+        }
+        (Some(Type { bits, is_signed }), _, _, Some((size, ..))) => {
+            Some((Op::ToInteger, bits, is_signed, size))
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether an instruction has no other words than these behind its name, but types.
+fn only(words: &[&str], known: &str) -> bool {
+    words[1..].iter().all(|word| bytes_of(word).is_some() || known.split(' ').any(|own| own == *word))
+}
+
 /// Adds the names in an operand.
 fn add_names<'a>(source: &Source<'a>, names: &mut BTreeSet<&'a str>) {
     match source {
@@ -347,6 +366,26 @@ impl<'m, 'a> Lowering<'m, 'a> {
             "rem" => Some(Op::Rem),
             _ => None,
         };
+        let float_op = match name {
+            "min" => Some(Op::FloatMin),
+            "max" => Some(Op::FloatMax),
+            "add" => Some(Op::FloatAdd),
+            _ => None,
+        };
+        if let (Some(op), Some((bits, ..)), [a, b]) = (float_op, float(it.words.last().unwrap_or(&"")), from)
+            && only(&it.words, "ftz rn rz rm rp NaN f32 f64")
+            && let Ok(values) = [a, b].into_iter().map(|it| self.value(it, bits, false)).collect()
+        {
+            let (to, flag) = (self.result(to)?, it.words.contains(&"NaN"));
+            return self.float(Step {
+                bits,
+                to: vec![to],
+                from: values,
+                flag,
+                size: bits.into(),
+                ..Step::new(op)
+            });
+        }
         // Words such as `sat` change the result.
         let is_plain = it.words[1..]
             .iter()
@@ -389,6 +428,20 @@ impl<'m, 'a> Lowering<'m, 'a> {
         self.push(Step { bits, is_signed, to: vec![product], from: values, ..Step::new(op) });
         let from = vec![Operand::Register(product), *added];
         self.push(Step { bits: wide, to: vec![to], from, ..Step::new(Op::Add) });
+        Ok(())
+    }
+
+    /// Adds a step of floats.
+    fn float(&mut self, step: Step) -> Refused {
+        // An integer is extended.
+        let fits = |to: &u32| match self.bits(*to) {
+            own if step.op == Op::ToInteger => own >= step.bits,
+            own => own == step.bits,
+        };
+        if !step.to.iter().all(fits) {
+            return Err("a float in a register of other bits".to_owned());
+        }
+        self.push(step);
         Ok(())
     }
 
@@ -527,6 +580,14 @@ impl<'m, 'a> Lowering<'m, 'a> {
             self.unknown(results, Origin::Float, &it.operands[1..]);
             return Ok(());
         };
+        // Of these words, each leaves whole numbers and the order of numbers as they are.
+        if let Some((op, bits, is_signed, size)) = float_cvt(into, source)
+            && only(&it.words, "ftz rn rz rm rp rni rzi rmi rpi")
+        {
+            let from = vec![self.value(from, size, op == Op::FromInteger)?];
+            let step = Step { bits, is_signed, to: vec![*to], from, ..Step::new(op) };
+            return self.float(Step { size: size.into(), ..step });
+        }
         match (integer(into), integer(source)) {
             (Some(into), Some(source)) if !it.words.contains(&"sat") => {
                 let from = vec![self.value(from, source.bits, true)?];

@@ -47,8 +47,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
     }
 
-    /// Leaves out the steps whose results nothing uses that matters. A branch around such steps alone does not
-    /// matter either, and what it tests may not matter then.
+    /// Leaves out the steps whose results nothing uses that matters. A branch around such steps alone does
+    /// not matter either, and what it tests may not matter then.
     pub(super) fn keep_what_matters(&mut self) {
         self.forget_loaded_stores();
         loop {

@@ -244,8 +244,8 @@ impl Symbols {
         true
     }
 
-    /// Searches further. Facts behind the first one that could have been combined with the terms earlier, too,
-    /// were: each set of facts is looked at in one order.
+    /// Searches further. Facts behind the first one that could have been combined with the terms earlier,
+    /// too, were: each set of facts is looked at in one order.
     fn largest_from(
         &mut self,
         state: &State,

@@ -127,7 +127,8 @@ fn conversions_shifts_and_bits() {
          sub.s32 %r10, %r10, 1; STORE",
         "",
     );
-    refused("cvt.rn.f32.u32 %f1, %r1; cvt.rzi.s32.f32 %r10, %f1; STORE", "");
+    bytes("cvt.rn.f32.u32 %f1, %r1; cvt.rzi.s32.f32 %r10, %f1; STORE", 1024, 0);
+    refused("cvt.rn.f32.u32 %f1, %r1; ex2.approx.f32 %f1, %f1; cvt.rzi.s32.f32 %r10, %f1; STORE", "");
     refused("cvt.rn.f32.u32 %f1, %r1; cvt.rzi.s8.f32 %h1, %f1; cvt.s32.s16 %r10, %h1; STORE", "");
     bytes("cvt.rn.f32.u32 %f1, %r1; cvt.rzi.u8.f32 %h1, %f1; cvt.u32.u16 %r10, %h1; STORE", 1024, 0);
     // Shifts by the width and more.

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod barriers;
+mod clamps;
 mod doubtful;
 mod fooled;
 mod oracle;

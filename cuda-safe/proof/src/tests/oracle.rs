@@ -1,6 +1,8 @@
 //! A tiny interpreter of PTX, written from the PTX manual and independent of the lowering and the analysis.
-//! It runs one thread. What the thread loads from memory is random, but for its own stack, and so is every
-//! floating-point result: the proof has to hold for all of them.
+//! It runs one thread. What the thread loads from memory is random, but for its own stack, and so are most
+//! floating-point results: the proof has to hold for all of them.
+
+mod floats;
 
 use std::collections::HashMap;
 
@@ -298,11 +300,7 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
 
     fn float(&mut self) -> u64 {
-        match self.random.below(4) {
-            0 => 0,
-            1 => 0x3f80_0000,
-            _ => self.random.next(),
-        }
+        floats::random(&mut self.random)
     }
 
     /// Runs an instruction. Returns the label to go to.
@@ -525,6 +523,9 @@ impl<'m, 'a> Machine<'m, 'a> {
         let known = "mov add sub mul mad mul24 mad24 neg not abs min max and or xor shl shr div rem cvt selp \
             bfe bfi popc clz brev bfind";
         let odd = ["sat", "cc", "relu", "hi"].iter().any(|word| it.words.contains(word)) && name != "mul";
+        if let Some(value) = self.computed_float(frame, it)? {
+            return Ok(Some(value));
+        }
         if !known.split(' ').any(|word| word == name)
             || odd
             || (name == "add" && it.words.len() > 2 && !integer)

@@ -205,7 +205,7 @@ fn integers_that_only_become_floats() {
         format!(
             "{start} add.u32 %r21, %r20, 7; shl.b32 %r22, %r21, 3; xor.b32 %r22, %r22, %r21; \
              setp.lt.u32 %p2, %r5, 9; @%p2 mov.u32 %r22, %r21; cvt.rn.f32.u32 %f1, %r22; \
-             cvt.rzi.u32.f32 %r10, %f1; {guard} STORE"
+             mul.f32 %f1, %f1, %f1; cvt.rzi.u32.f32 %r10, %f1; {guard} STORE"
         )
     };
     let below = "setp.ge.u32 %p1, %r10, %r2; @%p1 ret;";
@@ -216,7 +216,7 @@ fn integers_that_only_become_floats() {
     refused(&of("", below), "");
     refused(&of("setp.eq.u32 %p1, %r5, 3; @%p1 mov.u32 %r20, 1;", below), "");
     // Of a parameter that only becomes a float nothing is kept, and the slice can be written and read.
-    refused("cvt.rn.f32.u32 %f1, %r2; cvt.rzi.u32.f32 %r10, %f1; STORE", "");
+    refused("cvt.rn.f32.u32 %f1, %r2; mul.f32 %f1, %f1, %f1; cvt.rzi.u32.f32 %r10, %f1; STORE", "");
     // It is needed as a number, too.
     bytes(&of("mov.u32 %r20, %r5;", &format!("{below} add.u32 %r10, %r10, %r21;")), 4 * (99 + 63 + 7 + 1), 0);
 }
@@ -301,4 +301,23 @@ fn rounds_of_a_stride_in_a_row() {
     bytes(&of("7", "setp.ge.s32 %p1, %r10, 250;"), 0, 0);
     bytes(&of("3", "setp.ge.s32 %p1, %r10, 251;"), 1772, 0);
     bytes(&of("3", "setp.ge.s32 %p1, %r10, 250;").replace("249", "250"), 1004, 0);
+}
+
+#[test]
+fn counters_that_are_copied_to_64_bits() {
+    let of = |copy: &str, back: &str, step: &str| {
+        format!(
+            "mov.u32 %r10, %r1; setp.ge.s32 %p1, %r10, %r2; @%p1 ret; $l: {copy} STORE {back} \
+             add.s32 %r10, %r6, {step}; setp.lt.s32 %p1, %r10, %r2; @%p1 bra $l;"
+        )
+    };
+    let (copy, back) = ("cvt.s64.s32 %rd5, %r10;", "cvt.u32.u64 %r6, %rd5;");
+    bytes(&of(copy, back, "7"), 400, 0);
+    bytes(&of(copy, "add.s64 %rd5, %rd5, 0x300000000; cvt.u32.u64 %r6, %rd5;", "7"), 400, 0);
+    bytes(&of("mul.wide.s32 %rd5, %r10, 8;", "shr.u64 %rd5, %rd5, 3; cvt.u32.u64 %r6, %rd5;", "7"), 400, 0);
+    // Fewer bits, other bits, a step back.
+    refused(&of("cvt.s64.s8 %rd5, %r10;", back, "-70"), "");
+    refused(&of(copy, "shl.b64 %rd5, %rd5, 31; shr.u64 %rd5, %rd5, 30; cvt.u32.u64 %r6, %rd5;", "-1"), "");
+    refused(&of(copy, "shr.s64 %rd5, %rd5, 1; cvt.u32.u64 %r6, %rd5;", "-1"), "");
+    refused(&of(copy, back, "-7"), "");
 }

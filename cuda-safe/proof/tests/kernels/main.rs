@@ -167,6 +167,28 @@ fn the_work_of_a_proof_has_an_end() {
     assert!(refusal.reason.contains("the proof takes more work than its budget"), "{refusal}");
 }
 
+/// Work does not depend on the machine, as time does.
+#[test]
+fn proofs_of_usual_kernels_take_a_small_part_of_the_budget() {
+    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let mut work: Vec<(u64, &str)> = Vec::new();
+    for line in include_str!("patterns.tsv").lines() {
+        let (spec, index) = Spec::parse(line, &all).expect(line);
+        let is_refused = |budget: u64| {
+            let verdict = spec.with(|launch| cuda_proof::prove_within(&all[index], launch, budget));
+            matches!(verdict, Verdict::Refused(it) if it.reason.contains("more work than its budget"))
+        };
+        let mut budget = 100;
+        while is_refused(budget) {
+            budget *= 2;
+        }
+        work.push((budget, line));
+    }
+    work.sort_unstable();
+    assert!(work[work.len() / 2].0 <= cuda_proof::BUDGET / 500, "the median: {work:#?}");
+    assert!(work[work.len() - 1].0 <= cuda_proof::BUDGET / 8, "the most: {work:#?}");
+}
+
 #[test]
 fn bytes_that_are_no_slice_are_an_error() {
     let all = kernels(include_str!("patterns.ptx")).unwrap();

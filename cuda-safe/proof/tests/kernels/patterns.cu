@@ -293,3 +293,34 @@ extern "C" __global__ void cut_rows(const int* ends, const float* x, float* out,
     for (int at = max(ends[i], 0); at < end; ++at) sum += x[at];
     out[i] = sum;
 }
+
+// A box around each pixel, with the nearest pixel for those outside: more bounds than are kept.
+extern "C" __global__ void box(const float* x, float* out, int width, int height, int r) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (column >= width || row >= height) return;
+    float sum = 0.0f;
+    for (int dy = -r; dy <= r; ++dy) {
+        for (int dx = -r; dx <= r; ++dx) {
+            int y = min(max(row + dy, 0), height - 1), at = min(max(column + dx, 0), width - 1);
+            sum += x[y * width + at];
+        }
+    }
+    out[row * width + column] = sum;
+}
+
+// The place between pixels that a pixel of another size has, and an entry of a table.
+extern "C" __global__ void resized(const float* x, float* y, int w, int h, int to_w, int to_h, float scale) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= to_w * to_h) return;
+    float column = (i % to_w + 0.5f) * scale - 0.5f, row = (i / to_w + 0.5f) * scale - 0.5f;
+    int left = fminf(fmaxf(column, 0.0f), w - 1), top = fmaxf(fminf(floorf(row), h - 1.0f), 0.0f);
+    int right = min(left + 1, w - 1), bottom = min(top + 1, h - 1);
+    y[i] = x[top * w + left] + x[bottom * w + right];
+}
+
+extern "C" __global__ void tabulated(const double* x, const float* table, float* y, int n, int size) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double at = fmax(0.0, fmin(x[i], size - 1.0));
+    y[i] = table[static_cast<int>(at)] + table[__double2int_rn(at)] + table[__double2uint_ru(at)];
+}

@@ -1,0 +1,177 @@
+//! Floating-point numbers between whole ones: the smaller and the larger one of two, sums, conversions.
+//!
+//! A clamped number that becomes an index needs no more than this: `min` and `max` of a number and a NaN are
+//! the number, and roundings keep the order of numbers and leave whole ones as they are. So a float between
+//! two whole numbers becomes an integer between them, however it is rounded.
+
+use crate::analysis::Analysis;
+use crate::form::Form;
+use crate::slice::{Op, Origin, Step};
+use crate::state::{State, range_of};
+
+/// A float that is no NaN. It may be infinite where an end is not known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Between {
+    pub(crate) low: Option<Form>,
+    pub(crate) high: Option<Form>,
+}
+
+/// Up to this, floats of a number of bits have all whole numbers.
+fn exact(bits: u32) -> i128 {
+    if bits == 32 { 1 << 24 } else { 1 << 53 }
+}
+
+/// Returns the whole numbers below and above the float that some bits are, if it is finite and not too large.
+fn around(value: i128, bits: u32) -> Option<(i128, i128)> {
+    let (digits, bias) = if bits == 32 { (23, 127) } else { (52, 1023) };
+    let value = value.rem_euclid(1 << bits);
+    let (fraction, exponent) = (value % (1 << digits), value >> digits & (2 * bias + 1));
+    if exponent == 2 * bias + 1 {
+        return None;
+    }
+    let digit = if exponent == 0 { 0 } else { 1 << digits };
+    let (whole, shift) = (fraction + digit, exponent.max(1) - bias - digits);
+    let (low, high) = if shift >= 0 {
+        let value = whole << u32::try_from(shift).ok().filter(|shift| *shift < 40)?;
+        (value, value)
+    } else {
+        let unit = 1_i128 << u32::try_from(-shift).ok()?.min(100);
+        (whole / unit, (whole + unit - 1) / unit)
+    };
+    Some(if value >> (bits - 1) == 0 { (low, high) } else { (-high, -low) })
+}
+
+impl Analysis<'_> {
+    /// Returns the result of a step that computes with floats or makes one, of operands with these bits.
+    pub(crate) fn float(&mut self, state: &mut State, step: &Step, operands: &[Form]) -> Option<Form> {
+        let (bits, size) = (u32::from(step.bits), step.size);
+        let is_unstable = operands.iter().any(|it| self.symbols.is_unstable(it));
+        let of = |at: usize| operands.get(at).and_then(|it| self.between(it, size));
+        let (first, second) = if step.op == Op::FromInteger { (None, None) } else { (of(0), of(1)) };
+        let known = match (step.op, first, second) {
+            (Op::FromInteger, ..) => {
+                let from = u8::try_from(size).ok()?;
+                let value = self.symbols.reading(state, operands.first()?, from, step.is_signed);
+                let value = Some(value).filter(|it| self.is_exact(state, it, bits));
+                value.map(|value| Between { low: Some(value.clone()), high: Some(value) })
+            }
+            (Op::FloatCvt, Some(Between { mut low, mut high }), _) => {
+                for end in [&mut low, &mut high] {
+                    *end = end.take().filter(|it| size <= bits || self.is_exact(state, it, bits));
+                }
+                Some(Between { low, high })
+            }
+            // Infinities of both signs have no sum.
+            (Op::FloatAdd, Some(first), Some(second)) => {
+                let mut sum = |a: Option<Form>, b: Option<Form>| {
+                    a?.plus(&b?, 1).filter(|it| self.is_exact(state, it, bits))
+                };
+                match (sum(first.low, second.low), sum(first.high, second.high)) {
+                    (Some(low), Some(high)) => Some(Between { low: Some(low), high: Some(high) }),
+                    _ => None,
+                }
+            }
+            (Op::FloatMin, Some(first), Some(second)) => Some(Between {
+                low: self.outer(state, first.low, second.low, -1),
+                high: self.inner(state, first.high, second.high, -1),
+            }),
+            (Op::FloatMax, Some(first), Some(second)) => Some(Between {
+                low: self.inner(state, first.low, second.low, 1),
+                high: self.outer(state, first.high, second.high, 1),
+            }),
+            // The other one may be a NaN. With `.NaN`, so is the result.
+            (Op::FloatMin, Some(one), None) | (Op::FloatMin, None, Some(one)) if !step.flag => {
+                Some(Between { low: None, high: one.high })
+            }
+            (Op::FloatMax, Some(one), None) | (Op::FloatMax, None, Some(one)) if !step.flag => {
+                Some(Between { low: one.low, high: None })
+            }
+            (Op::ToInteger, float, _) => return self.rounded(state, step, float, is_unstable),
+            _ => None,
+        };
+        let (low, high) = range_of(step.bits, true);
+        let number = if is_unstable {
+            self.symbols.unstable(low, high, Origin::Float, step.at)
+        } else {
+            self.symbols.fresh(low, high, Origin::Float, step.at)
+        };
+        if let (Some(known), [(symbol, _)]) = (known, &number.terms[..]) {
+            let keep = |end: Option<Form>| {
+                end.filter(|it| !self.symbols.is_unstable(it) && !self.symbols.has_base(it))
+            };
+            let known = Between { low: keep(known.low), high: keep(known.high) };
+            self.symbols.set_float(*symbol, step.bits, known);
+        }
+        Some(number)
+    }
+
+    /// Makes the integer that a float becomes, rounded in some way. What is out of the type's range becomes
+    /// the end of it, and a NaN becomes zero.
+    fn rounded(
+        &mut self,
+        state: &mut State,
+        step: &Step,
+        float: Option<Between>,
+        is_unstable: bool,
+    ) -> Option<Form> {
+        let (least, most) = range_of(step.bits, step.is_signed);
+        let Between { low, high } = float.unwrap_or_default();
+        // A bound on the other side of the type's range says nothing of its end.
+        let low = low.filter(|it| self.symbols.is_at_most(state, it, 2, most));
+        let high = high.filter(|it| self.symbols.is_within(state, it, 2, (least, i128::MAX)));
+        let from =
+            low.as_ref().and_then(|it| self.symbols.low(state, it, 2)).map_or(least, |it| it.max(least));
+        let to = high.as_ref().and_then(|it| self.symbols.high(state, it, 2)).map_or(most, |it| it.min(most));
+        if from == to {
+            return Some(Form::constant(from));
+        }
+        if is_unstable {
+            return Some(self.symbols.unstable(from, to, Origin::Float, step.at));
+        }
+        let result = self.symbols.fresh(from, to, Origin::Float, step.at);
+        for (over, under) in [(low.as_ref(), Some(&result)), (Some(&result), high.as_ref())] {
+            if let (Some(over), Some(under)) = (over, under) {
+                self.symbols.assume(state, &over.plus(under, -1)?, 0);
+            }
+        }
+        Some(result)
+    }
+
+    /// Returns what is known of the float that a register's bits are.
+    fn between(&self, form: &Form, bits: u32) -> Option<Between> {
+        if let Some(value) = form.as_constant() {
+            let (low, high) = around(value, bits)?;
+            return Some(Between { low: Some(Form::constant(low)), high: Some(Form::constant(high)) });
+        }
+        match (&form.terms[..], form.constant) {
+            ([(symbol, 1)], 0) => self.symbols.float(*symbol, bits).cloned(),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a whole number is one of a type that has all of its size, so that it is not rounded.
+    fn is_exact(&mut self, state: &State, form: &Form, bits: u32) -> bool {
+        self.symbols.is_within(state, form, 2, (-exact(bits), exact(bits)))
+    }
+
+    /// Of two bounds that both hold, returns the better one: the smaller one for -1, the larger one for 1.
+    fn inner(&mut self, state: &State, a: Option<Form>, b: Option<Form>, sign: i128) -> Option<Form> {
+        let (Some(a), Some(b)) = (&a, &b) else { return a.or(b) };
+        Some(if self.is_ordered(state, a, b, sign) { b.clone() } else { a.clone() })
+    }
+
+    /// Of two bounds of which one holds, returns the weaker one, if it is known which one that is.
+    fn outer(&mut self, state: &State, a: Option<Form>, b: Option<Form>, sign: i128) -> Option<Form> {
+        let (a, b) = (a?, b?);
+        if self.is_ordered(state, &a, &b, sign) {
+            return Some(b);
+        }
+        self.is_ordered(state, &b, &a, sign).then_some(a)
+    }
+
+    /// Returns whether the second number is known to be no smaller than the first, or no larger for -1.
+    fn is_ordered(&mut self, state: &State, a: &Form, b: &Form, sign: i128) -> bool {
+        let over = a.plus(b, -1).and_then(|it| it.times(sign));
+        over.is_some_and(|over| self.symbols.is_at_most(state, &over, 2, 0))
+    }
+}
