@@ -166,10 +166,11 @@ impl Symbols {
                     }
                 };
                 let Some(bound) = bound else { continue };
+                // A guard of the same terms says more than the definition, or it would not stand there: the
+                // larger bound is the definition's.
                 let is_definition = fact.is_definition || same.is_some_and(|same| same.is_definition);
                 let says_more = || self.by_ranges(&both, &fact.terms).is_none_or(|known| bound < known);
                 if facts.len() < MOST_FACTS && (is_definition || says_more()) {
-                    let is_definition = fact.is_definition && same.is_none_or(|same| same.is_definition);
                     facts.push(Fact { bound, is_definition, ..fact.clone() });
                 }
             }
