@@ -91,13 +91,18 @@ impl Symbols {
         let (a, b) = (self.floor(state, &a?, by)?, self.floor(state, &b?, by)?);
         let (low, high) = self.range(state, &a.plus(&b, -1)?, 2)?;
         // Of numbers that are subtracted, the larger one makes the smaller difference.
-        match extreme.is_larger == (factor > 0) {
-            true if low >= 0 => Some(a),
-            true if high <= 0 => Some(b),
-            false if low >= 0 => Some(b),
-            false if high <= 0 => Some(a),
-            _ => None,
-        }
+        let quotient = match extreme.is_larger == (factor > 0) {
+            true if low >= 0 => a,
+            true if high <= 0 => b,
+            false if low >= 0 => b,
+            false if high <= 0 => a,
+            _ => return None,
+        };
+        // It is defined by another form, and divides this one as well.
+        let left = form.plus(&quotient, -by)?;
+        self.assume(state, &left, by - 1);
+        self.assume(state, &left.times(-1)?, 0);
+        Some(quotient)
     }
 
     /// Returns the facts that define a quotient: `0 <= form - by * quotient <= by - 1`.
