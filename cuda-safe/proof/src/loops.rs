@@ -21,6 +21,8 @@ const MOST_TESTS: u32 = 200;
 const EXACT: u32 = 4;
 /// Numbers that a register is compared with, of which the ranges of a loop make use.
 const MOST_STOPS: usize = 4;
+/// Registers of which any two may be the ends of a range.
+const MOST_ENDS: usize = 4;
 /// A displacement that a register cannot have.
 const FAR: i128 = 1 << 66;
 
@@ -333,6 +335,23 @@ impl Walk<'_, '_> {
                 }
             }
         }
+        // Two ends of a range that come nearer: nobody compares them but at the way back.
+        let ends: Vec<(Form, u8)> = changed
+            .iter()
+            .filter_map(|it| match &it.change {
+                Change::Range(from, 1, Some(_)) => Some((from.plus(&Form::symbol(it.symbol), 1)?, it.bits)),
+                _ => None,
+            })
+            .collect();
+        if ends.len() <= MOST_ENDS {
+            for ((one, bits), (other, _)) in
+                ends.iter().flat_map(|one| ends.iter().map(move |other| (one, other)))
+            {
+                if one != other && ends.iter().all(|it| it.1 == *bits) {
+                    push(one.plus(other, -1), -1, &mut facts);
+                }
+            }
+        }
         facts.retain(|(form, bound)| {
             let start = self.at_entry(form, changed, rounds);
             start.is_some_and(|start| self.analysis.symbols.is_at_most(entry, &start, 2, *bound))
@@ -441,8 +460,10 @@ impl Walk<'_, '_> {
                         let (lower, upper) = if pass < EXACT {
                             found
                         } else {
-                            let lower = own.clone().chain([0, -1, types.0]).filter(|it| *it <= found.0).max();
-                            let upper = own.chain(usual).filter(|it| *it >= found.1).min();
+                            // An end that has held so far stays.
+                            let lower =
+                                own.clone().chain([0, -1, types.0, *low]).filter(|it| *it <= found.0).max();
+                            let upper = own.chain(usual).chain([*high]).filter(|it| *it >= found.1).min();
                             (lower.unwrap_or(-FAR), upper.unwrap_or(FAR))
                         };
                         (lower.min(*low), upper.max(*high))

@@ -2,7 +2,7 @@
 //! instructions that count bits. Each access outside of what a reader expects is in the proven bytes, or the
 //! launch is refused.
 
-use super::doubtful::{bytes, refused};
+use super::doubtful::{bytes, proven_as, refused};
 
 /// A loaded number in `%r6`.
 const LOAD: &str = "ld.volatile.global.u32 %r6, [%rd2];";
@@ -148,4 +148,33 @@ fn rows_and_columns_with_bounds_that_are_chosen() {
     bytes(&of("92", "94", "100"), 4 * (92 * 100 + 94 + 1), 4);
     // The end of a row below the tile wraps: it is no end.
     refused(&of("29", "29", "100"), "");
+}
+
+#[test]
+fn searches_by_two_ends() {
+    let of = |high: &str, middle: &str, step: &str, test: &str| {
+        format!(
+            "mov.u32 %r6, 0; mov.u32 %r7, {high}; $l: add.s32 %r8, %r6, %r7; {middle} STORE \
+             ld.volatile.global.u32 %r9, [%rd2]; setp.lt.s32 %p2, %r9, %r1; add.s32 %r11, %r10, {step}; \
+             selp.b32 %r6, %r11, %r6, %p2; selp.b32 %r7, %r7, %r10, %p2; {test} @%p1 bra $l;"
+        )
+    };
+    let (half, is_less) = ("shr.s32 %r10, %r8, 1;", "setp.lt.s32 %p1, %r6, %r7;");
+    bytes(&of("%r2", half, "1", is_less), 400, 4);
+    bytes(&of("100", "div.s32 %r10, %r8, 2;", "1", is_less), 400, 4);
+    bytes(&of("%r2", half, "1", "setp.gt.s32 %p1, %r7, %r6;"), 400, 4);
+    // A longer range, ends that meet, a middle above the half, steps over the end.
+    bytes(&of("101", half, "1", is_less), 404, 4);
+    let others = [
+        of("%r2", half, "1", "setp.le.s32 %p1, %r6, %r7;"),
+        of("%r2", half, "7", "setp.ne.s32 %p1, %r6, %r7;"),
+        of("%r2", "mov.u32 %r10, %r8;", "1", is_less),
+        of("%r2", "add.s32 %r10, %r8, 2; shr.s32 %r10, %r10, 1;", "1", is_less),
+    ];
+    for body in others {
+        assert!(
+            proven_as(&body, "256").is_ok_and(|[x, _]| x > 400) || proven_as(&body, "256").is_err(),
+            "{body}"
+        );
+    }
 }

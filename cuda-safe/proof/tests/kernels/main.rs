@@ -167,6 +167,16 @@ fn the_work_of_a_proof_has_an_end() {
     assert!(refusal.reason.contains("the proof takes more work than its budget"), "{refusal}");
 }
 
+#[test]
+fn every_usual_kernel_is_proven_with_the_bytes_that_it_has() {
+    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    for line in include_str!("patterns.tsv").lines() {
+        let (spec, index) = Spec::parse(line, &all).expect(line);
+        let verdict = spec.with(|launch| prove(&all[index], launch));
+        assert_eq!(check(&verdict, &spec, 0).map_err(|it| it.to_string()), Ok(()), "{line}");
+    }
+}
+
 /// Work does not depend on the machine, as time does.
 #[test]
 fn proofs_of_usual_kernels_take_a_small_part_of_the_budget() {
