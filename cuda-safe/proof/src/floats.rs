@@ -7,14 +7,7 @@
 use crate::analysis::Analysis;
 use crate::form::Form;
 use crate::slice::{Op, Origin, Step};
-use crate::state::{State, range_of};
-
-/// A float that is no NaN. It may be infinite where an end is not known.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Between {
-    pub(crate) low: Option<Form>,
-    pub(crate) high: Option<Form>,
-}
+use crate::state::{Between, State, range_of};
 
 /// Up to this, floats of a number of bits have all whole numbers.
 fn exact(bits: u32) -> i128 {

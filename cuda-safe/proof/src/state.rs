@@ -8,6 +8,7 @@
 mod bounds;
 mod meet;
 mod quotients;
+mod search;
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -15,8 +16,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use self::bounds::{Found, Point};
-use crate::floats::Between;
+use self::search::{Found, Point};
 use crate::form::{Form, Mix, NewTerms, Symbol, Terms, coefficient, divisor, floor, remainder, sum, times};
 use crate::kept::Kept;
 use crate::slice::{Op, Origin};
@@ -66,6 +66,13 @@ enum Made {
     Sign(i128, u8, Rc<Test>),
     /// The bits of a float, of so many bits.
     Float(u8, Box<Between>),
+}
+
+/// The ends of a float that is no NaN. It may be infinite where an end is not known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Between {
+    pub(crate) low: Option<Form>,
+    pub(crate) high: Option<Form>,
 }
 
 /// A form divided by a number, rounded down.

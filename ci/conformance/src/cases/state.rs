@@ -1,5 +1,5 @@
-//! The same right calls in three states: while a stream captures, while a stream is held, and after a fault. So
-//! they show which functions a capture forbids, which wait, and which a fault does not stop.
+//! The same right calls in three states: while a stream captures, while a stream is held, and after a fault.
+//! So they show which functions a capture forbids, which wait, and which a fault does not stop.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -161,7 +161,8 @@ fn memory() -> Calls<Things> {
             "HostAlloc" cudaHostAlloc(a.room(), BYTES, 0);
             "MallocManaged" cudaMallocManaged(a.room(), BYTES, 1);
             "MallocArray" cudaMallocArray(a.room(), &raw const a.it.desc, 4, 4, 0);
-            "Malloc3DArray" cudaMalloc3DArray(a.room(), &raw const a.it.desc, sys::make_cudaExtent(4, 4, 4), 0);
+            "Malloc3DArray"
+                cudaMalloc3DArray(a.room(), &raw const a.it.desc, sys::make_cudaExtent(4, 4, 4), 0);
             "MallocMipmappedArray"
                 cudaMallocMipmappedArray(a.room(), &raw const a.it.desc, sys::make_cudaExtent(4, 4, 0), 1, 0);
             "MallocAsync" cudaMallocAsync(a.room(), BYTES, a.on);
@@ -178,7 +179,8 @@ fn memory() -> Calls<Things> {
             "MemRangeGetAttribute"
                 cudaMemRangeGetAttribute(a.room(), 4, sys::cudaMemRangeAttributeReadMostly,
                     a.it.managed.ptr(), 4096);
-            "StreamAttachMemAsync" cudaStreamAttachMemAsync(a.on, a.it.managed.ptr(), 0, sys::cudaMemAttachGlobal);
+            "StreamAttachMemAsync"
+                cudaStreamAttachMemAsync(a.on, a.it.managed.ptr(), 0, sys::cudaMemAttachGlobal);
             "IpcGetMemHandle" cudaIpcGetMemHandle(a.room(), a.it.block.ptr());
             "Free, null" cudaFree(null());
             "FreeHost, null" cudaFreeHost(null());

@@ -199,7 +199,8 @@ api! {
             // SAFETY: the program passes such a structure, or null.
             let it = unsafe { given.as_mut() }.ok_or(cudaErrorInvalidValue)?;
             reserved(it)?;
-            // All members of a union begin at its first byte, and these are laid out like those of other calls.
+            // All members of a union begin at its first byte, and these are laid out like those of other
+            // calls.
             let member = &raw mut it.__bindgen_anon_1;
             if it.type_ == cudaGraphNodeTypeMemAlloc {
                 // SAFETY: the type says which member of the union the program has set.

@@ -138,8 +138,8 @@ impl Call {
         Ok(used(machine, device))
     }
 
-    /// Does what [`Call::context`] does for a call that captures in progress may forbid once its arguments are
-    /// found right.
+    /// Does what [`Call::context`] does for a call that captures in progress may forbid once its arguments
+    /// are found right.
     pub(crate) fn waiting(&self) -> Answer<(Guard, usize)> {
         let (mut machine, device) = self.context()?;
         captures::permits_waiting(&mut machine)?;

@@ -166,7 +166,8 @@ impl Machine {
         }
     }
 
-    /// Checks that a stream may get work of memory, which other captures forbid as they forbid calls that wait.
+    /// Checks that a stream may get work of memory, which other captures forbid as they forbid calls that
+    /// wait.
     pub(crate) fn allocatable(&mut self, stream: StreamId) -> Answer {
         if self.is_captured(stream) { Ok(()) } else { permits_waiting(self) }
     }

@@ -98,8 +98,8 @@ fn offset(pointer: *mut u8, bytes: u64) -> *mut u8 {
 }
 
 impl Copy {
-    /// Whether an executable graph takes another copy in this one's place: of the same direction, with memory of
-    /// pools or without it on the same sides, and not of other devices. Only a single row may change.
+    /// Whether an executable graph takes another copy in this one's place: of the same direction, with memory
+    /// of pools or without it on the same sides, and not of other devices. Only a single row may change.
     pub(crate) fn may_become(&self, other: &Self, allocations: &Allocations) -> bool {
         let alike = |old: &End, new: &End| {
             let of = |end: &End| match end.memory {

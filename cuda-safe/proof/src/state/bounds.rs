@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::search::{Found, Point};
 use super::{Made, NEGATIVE, State, Symbols, TRIES, signs};
 use crate::form::{Form, NewTerms, Symbol, Terms, divisor, floor, gcd, sum, times};
 
@@ -18,40 +19,6 @@ struct Ranged {
     low: i128,
     high: i128,
     most: Option<i128>,
-}
-
-/// A bound that was found.
-#[derive(Debug)]
-pub(super) struct Found {
-    most: Option<i128>,
-    /// Whether the search came to its end. Otherwise the bound was good enough.
-    is_least: bool,
-}
-
-/// A value for each of some symbols.
-#[derive(Debug, Default)]
-pub(super) struct Point {
-    /// The number of the point that a value belongs to, and the value.
-    values: Vec<(u64, i128)>,
-    number: u64,
-}
-
-impl Point {
-    fn clear(&mut self, count: usize) {
-        self.number += 1;
-        if self.values.len() < count {
-            self.values.resize(count, (0, 0));
-        }
-    }
-
-    fn get(&self, symbol: Symbol) -> Option<i128> {
-        let (number, value) = self.values[symbol as usize];
-        (number == self.number).then_some(value)
-    }
-
-    fn set(&mut self, symbol: Symbol, value: i128) {
-        self.values[symbol as usize] = (self.number, value);
-    }
 }
 
 /// Returns the bits of the same symbols with the other signs: each symbol has two bits.
