@@ -487,7 +487,7 @@ impl Symbols {
         }
     }
 
-    /// Makes room for facts of cases, which have no registers and so do not know what is used.
+    /// Makes room for the facts of a step. Cases of it have no registers, so they do not know what is used.
     pub(crate) fn make_room(&mut self, state: &mut State) {
         if state.facts.len() + ROOM > MOST_FACTS {
             self.forget_unused(state);

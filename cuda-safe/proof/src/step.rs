@@ -22,6 +22,7 @@ impl Analysis<'_> {
         let kernel = self.kernel;
         let step = &kernel.steps[index];
         self.steps += 1;
+        self.symbols.make_room(state);
         match step.op {
             Op::Bra | Op::Exit => return,
             Op::Refuse => {
@@ -455,7 +456,6 @@ impl Analysis<'_> {
 
     /// Returns `a` where the test holds, and `b` where it does not.
     fn choose(&mut self, state: &mut State, test: &Test, a: &Form, b: &Form) -> Option<Form> {
-        self.symbols.make_room(state);
         let (mut one, mut other) = (state.case(), state.case());
         match (self.refine(&mut one, test, true), self.refine(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),
