@@ -244,12 +244,13 @@ fn what_does_not_fit_is_refused() -> Result<()> {
         let refused = elsewhere.as_stream().wait_external_semaphores(&[(&semaphore, 0)]);
         assert!(here(refused.unwrap_err()).as_str().contains(" belongs to device "));
     }
-    // The file is too short. It is closed, as the error has not given it back.
+    // The file is too short for memory. It is closed, as the error has not given it back. A GPU says no more
+    // of a file that is no memory of others.
     let descriptor = file();
     // SAFETY: the emulator looks at the size.
     let refused = unsafe {
         ExternalMemory::import(descriptor, 2 * BYTES, ExternalMemoryFlags::empty(), Device::current()?)
     };
-    assert_eq!(refused.unwrap_err().code(), sys::cudaErrorInvalidValue);
+    assert_eq!(refused.unwrap_err().code(), sys::cudaErrorUnknown);
     Ok(())
 }
