@@ -145,6 +145,11 @@ fn signs(terms: &[(Symbol, i128)]) -> u64 {
     terms.iter().fold(0, |all, (symbol, factor)| all | 1 << ((symbol * 2 + u32::from(*factor > 0)) % 64))
 }
 
+/// Returns the bits of the same symbols with the other signs: each symbol has two bits.
+fn opposite(signs: u64) -> u64 {
+    (signs & NEGATIVE) << 1 | (signs >> 1) & NEGATIVE
+}
+
 /// Returns the terms of a form and its bound without their common divisor and the constant.
 fn reduced(form: &Form, bound: i128) -> (Terms, i128) {
     match form.divisor() {
@@ -600,8 +605,7 @@ impl Symbols {
     /// whether the facts can hold.
     fn narrow_quotients(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         let facts = Rc::clone(&state.facts);
-        let opposite: NewTerms = terms.iter().map(|(symbol, factor)| (*symbol, -factor)).collect();
-        let opposite = signs(&opposite);
+        let opposite = opposite(signs(terms));
         // Either all terms but the quotient's cancel, or all of the definition's.
         let is_about = |fact: &&Fact| {
             let is_within = fact.terms.len() < terms.len() && fact.signs & !opposite == 0;

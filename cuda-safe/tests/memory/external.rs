@@ -244,8 +244,8 @@ fn what_does_not_fit_is_refused() -> Result<()> {
         let refused = elsewhere.as_stream().wait_external_semaphores(&[(&semaphore, 0)]);
         assert!(here(refused.unwrap_err()).as_str().contains(" belongs to device "));
     }
-    // The file is too short for memory. It is closed, as the error has not given it back. A GPU says no more
-    // of a file that is no memory of others.
+    // The file is too short for memory. It is closed, as the error has not given it back. A GPU gives
+    // this error for any file that is no memory of others.
     let descriptor = file();
     // SAFETY: the emulator looks at the size.
     let refused = unsafe {

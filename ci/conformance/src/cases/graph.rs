@@ -25,6 +25,22 @@ pub(super) fn graph(log: &mut Log) -> Result<cudaGraph_t, Setup> {
     Ok(graph)
 }
 
+/// An `if` in a graph whose condition holds, and the graph that it runs.
+pub(super) fn conditional(
+    log: &mut Log,
+    graph: cudaGraph_t,
+) -> Result<(cudaGraphNode_t, cudaGraph_t), Setup> {
+    let (mut handle, flag, mut node) = (0, cudaGraphCondAssignDefault.0, ptr::null_mut());
+    need!(log, cudaGraphConditionalHandleCreate(&raw mut handle, graph, 1, flag));
+    let mut wanted = cudaGraphNodeParams { type_: cudaGraphNodeTypeConditional, ..Default::default() };
+    let kind = cudaGraphCondTypeIf;
+    wanted.__bindgen_anon_1.conditional =
+        cudaConditionalNodeParams { handle, type_: kind, size: 1, ..Default::default() };
+    need!(log, cudaGraphAddNode(&raw mut node, graph, ptr::null(), ptr::null(), 0, &raw mut wanted));
+    // SAFETY: the call filled this member with a list of one graph.
+    Ok((node, unsafe { *wanted.__bindgen_anon_1.conditional.phGraph_out }))
+}
+
 /// A kernel's parameters: one thread, without arguments.
 pub(super) fn kernel(function: unsafe extern "C" fn()) -> cudaKernelNodeParams {
     let one = dim3 { x: 1, y: 1, z: 1 };

@@ -6,7 +6,7 @@ use std::ptr;
 use cuda_sys as sys;
 use cuda_sys::{cudaGraph_t, cudaGraphNode_t, cudaMemcpy3DParms, cudaMemcpyKind};
 
-use super::graph::{empty, graph, ready};
+use super::graph::{conditional, empty, graph, ready};
 use crate::case::{Cases, Change};
 use crate::log::{Log, Outcome, Setup, ask, error_name, need};
 use crate::memory::{Block, Kind, stream};
@@ -32,20 +32,6 @@ fn row(log: &mut Log, graph: cudaGraph_t, to: Block, from: Block) -> Result<cuda
     Ok(node)
 }
 
-/// An `if` in a graph, and the graph that it runs.
-fn body(log: &mut Log, graph: cudaGraph_t) -> Result<cudaGraph_t, Setup> {
-    let (mut handle, flag, mut node) = (0, sys::cudaGraphCondAssignDefault.0, null());
-    need!(log, cudaGraphConditionalHandleCreate(&raw mut handle, graph, 1, flag));
-    let mut wanted =
-        sys::cudaGraphNodeParams { type_: sys::cudaGraphNodeTypeConditional, ..Default::default() };
-    let kind = sys::cudaGraphCondTypeIf;
-    wanted.__bindgen_anon_1.conditional =
-        sys::cudaConditionalNodeParams { handle, type_: kind, size: 1, ..Default::default() };
-    need!(log, cudaGraphAddNode(&raw mut node, graph, null(), null(), 0, &raw mut wanted));
-    // SAFETY: the call filled this member with a list of one graph.
-    Ok(unsafe { *wanted.__bindgen_anon_1.conditional.phGraph_out })
-}
-
 /// Each pair of kinds of memory, one case for each kind of the first side.
 fn pairs(cases: &mut Cases, what: &str, run: fn(&mut Log, Kind) -> Outcome) {
     for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Registered) {
@@ -58,7 +44,7 @@ fn in_body(log: &mut Log, to: Kind) -> Outcome {
     let to = Block::new(log, to, 1024)?;
     for from in blocks(log)? {
         let (outer, mut run) = (graph(log)?, null());
-        let inner = body(log, outer)?;
+        let (_, inner) = conditional(log, outer)?;
         row(log, inner, to, from)?;
         ask!(log, from.kind.name(), cudaGraphInstantiate(&raw mut run, outer, 0));
     }
@@ -296,7 +282,7 @@ fn kinds_in_body(log: &mut Log) -> Outcome {
     ];
     for (name, add) in adds {
         let (outer, mut node, mut run) = (graph(log)?, null(), null());
-        let inner = body(log, outer)?;
+        let (_, inner) = conditional(log, outer)?;
         log.code(name, add(&raw mut node, inner));
         ask!(log, cudaGraphInstantiate(&raw mut run, outer, 0));
     }

@@ -318,7 +318,7 @@ pub(super) fn add(cases: &mut Cases) {
     without_memory(cases);
 }
 
-/// What is told of textures and surfaces whose memory went, and what becomes of them.
+/// The descriptions of textures and surfaces whose memory is gone, and their destruction.
 fn without_memory(cases: &mut Cases) {
     cases.alone("cudaDestroyTextureObject/of each image, whose memory is gone", |log| {
         let (row, rows) = (Block::new(log, Kind::Device, 4096)?, Block::new(log, Kind::Device, 4096)?);

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::search::{Found, Point};
-use super::{Made, NEGATIVE, State, Symbols, TRIES, signs};
+use super::{Made, State, Symbols, TRIES, opposite, signs};
 use crate::form::{Form, NewTerms, Symbol, Terms, divisor, floor, gcd, sum, times};
 
 /// Ways to part an offset into a row and a column.
@@ -19,11 +19,6 @@ struct Ranged {
     low: i128,
     high: i128,
     most: Option<i128>,
-}
-
-/// Returns the bits of the same symbols with the other signs: each symbol has two bits.
-pub(super) fn opposite(signs: u64) -> u64 {
-    (signs & NEGATIVE) << 1 | (signs >> 1) & NEGATIVE
 }
 
 /// Returns the smallest factor of a fact that removes one of the terms, as a fraction.

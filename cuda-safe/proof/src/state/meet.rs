@@ -4,8 +4,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::bounds::opposite;
-use super::{Fact, MOST_FACTS, State, Symbols, TRIES, mark};
+use super::{Fact, MOST_FACTS, State, Symbols, TRIES, mark, opposite};
 use crate::form::{Form, Symbol, Terms, floor, gcd, remainder};
 
 impl Symbols {

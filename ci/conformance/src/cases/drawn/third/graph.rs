@@ -1,8 +1,9 @@
 //! Captures and graphs.
 
 use cuda_sys as sys;
-use cuda_sys::{cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaMemcpy3DParms};
+use cuda_sys::{cudaGraph_t, cudaGraphExec_t, cudaMemcpy3DParms};
 
+use super::super::super::graph::conditional;
 use super::super::common::{
     N, add_case, adds, begin, device, end, first, first_is, go, graph, holds, integers, nodes, null, ready,
     sum, taken, there,
@@ -19,20 +20,6 @@ pub(super) fn add(cases: &mut Cases) {
     captures(cases);
     add_case(cases, 337, "of a round like the last one, and of others, by what it copies down", updates);
     add_case(cases, 339, "a number of eight bytes to the stack behind a fill, and what is refused", copies);
-}
-
-/// An `if` in a graph whose condition holds, and the graph that it runs.
-fn conditional(log: &mut Log, graph: cudaGraph_t) -> Result<(cudaGraphNode_t, cudaGraph_t), Setup> {
-    let (mut handle, flag, mut node) = (0, sys::cudaGraphCondAssignDefault.0, null());
-    need!(log, cudaGraphConditionalHandleCreate(&raw mut handle, graph, 1, flag));
-    let mut wanted =
-        sys::cudaGraphNodeParams { type_: sys::cudaGraphNodeTypeConditional, ..Default::default() };
-    let kind = sys::cudaGraphCondTypeIf;
-    wanted.__bindgen_anon_1.conditional =
-        sys::cudaConditionalNodeParams { handle, type_: kind, size: 1, ..Default::default() };
-    need!(log, cudaGraphAddNode(&raw mut node, graph, null(), null(), 0, &raw mut wanted));
-    // SAFETY: the call filled this member with a list of one graph.
-    Ok((node, unsafe { *wanted.__bindgen_anon_1.conditional.phGraph_out }))
 }
 
 /// A copy of eight bytes in a graph, its direction left to the runtime.
