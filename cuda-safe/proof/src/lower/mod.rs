@@ -117,6 +117,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let kernel = Kernel {
             name: function.name.to_owned(),
             parameters,
+            clusters: function.clusters,
             objects: Vec::new(),
             registers: Vec::new(),
             steps: Vec::new(),
