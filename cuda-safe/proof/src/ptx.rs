@@ -214,8 +214,9 @@ fn tokens(text: &str) -> Result<Vec<(Token<'_>, u32)>, SyntaxError> {
         let length = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
-            let end = rest.find("*/").ok_or_else(|| error(line, "a comment does not end"))?;
-            end + 2
+            // `/*/` opens a comment, and does not end it.
+            let end = rest[2..].find("*/").ok_or_else(|| error(line, "a comment does not end"))?;
+            end + 4
         } else if first == '"' {
             let end = rest[1..].find('"').ok_or_else(|| error(line, "a string does not end"))?;
             let inside = &rest[1..=end];

@@ -6,6 +6,7 @@ mod clamps;
 mod doubtful;
 mod fooled;
 mod headers;
+mod meaning;
 mod oracle;
 mod relations;
 mod rounds;

@@ -1,6 +1,6 @@
 //! Whole kernels.
 
-use super::{arg, cuda};
+use super::{arg, cuda, load};
 
 #[test]
 fn adds_vectors() {
@@ -234,4 +234,19 @@ fn sixteen_bit_floats_inline_assembly_and_wide_division() {
     let bits = i64::from(a.leading_zeros() + b.trailing_zeros() + 1 + (1 << 31) / 3);
     let unsigned = (a as u64 / b as u64) as i64;
     assert_eq!(m.machine.download::<i64>(l), [a / b, a % b, unsigned, high, i64::from(twice), bits]);
+}
+
+#[test]
+fn comments_end_where_ptxas_ends_them() {
+    let mut m = load(
+        ".version 9.0 .target sm_90 .address_size 64
+        .visible .entry k(.param .u64 x) {
+            .reg .b64 a; .reg .b32 r;
+            ld.param.u64 a, [x];
+            /*/ mov.u32 r, 1; /*/ mov.u32 r, 2; /**/
+            st.global.u32 [a], r; ret; }",
+    );
+    let x = m.machine.alloc(4);
+    m.run("k", 1, 1, &[arg(x)]).unwrap();
+    assert_eq!(m.machine.download::<u32>(x), [2]);
 }
