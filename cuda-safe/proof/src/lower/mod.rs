@@ -388,14 +388,16 @@ impl<'m, 'a> Lowering<'m, 'a> {
             Source::Name(name) => *name,
             _ => return Err("an operand of an unknown form".to_owned()),
         };
-        if let Some(special) = special(name) {
+        // A declaration hides a special register of the same name.
+        let found = self.find(name);
+        if let (None, Some(special)) = (&found, special(name)) {
             return match special {
                 Some(special) => Ok(Operand::Special(special)),
                 // A register that nothing writes: each use may see another value.
                 None => Ok(Operand::Register(self.temporary(bits))),
             };
         }
-        match self.find(name) {
+        match found {
             Some(Entity::Register(it)) if self.bits(it) == bits || may_be_wider && self.bits(it) > bits => {
                 Ok(Operand::Register(it))
             }

@@ -52,7 +52,8 @@ impl Lower<'_> {
                 if let Some((found, slot)) = self.named(operand) {
                     return self.as_class(slot, found, class, ty.is_signed());
                 }
-                if let Some(special) = special(name) {
+                // A declaration hides a special register of the same name.
+                if let Some(special) = special(name).filter(|_| self.lookup(name).is_none()) {
                     use Special::{Clock, ClockHi, GlobalTimer, GlobalTimerHi};
                     let clock = matches!(special, Clock | ClockHi | GlobalTimer | GlobalTimerHi);
                     self.program.shows_order |= clock;
