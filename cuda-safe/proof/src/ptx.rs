@@ -118,8 +118,8 @@ pub(crate) enum Operand<'a> {
     Offset(&'a str, i128),
     /// An integer.
     Number(i128),
-    /// A floating-point number, with its bits if they are written as such.
-    Float(Option<u64>),
+    /// A floating-point number, with its bits and how many they are if they are written as such (`0f`, `0d`).
+    Float(Option<(u64, u8)>),
     /// `[base+offset]`
     Address(Box<Operand<'a>>, i128),
     /// `{a, b}`, `[a, {x, y}]` or `(a, b)`.
@@ -839,10 +839,14 @@ impl<'a> Reader<'a> {
                 if let Some(value) = number(word) {
                     return Ok(Operand::Number(value));
                 }
-                let bits = |digits: Option<&str>| digits.and_then(|it| u64::from_str_radix(it, 16).ok());
-                let float = word.strip_prefix("0f").or_else(|| word.strip_prefix("0F"));
-                let double = word.strip_prefix("0d").or_else(|| word.strip_prefix("0D"));
-                Ok(Operand::Float(bits(float).or_else(|| bits(double))))
+                let bits = match word.get(..2) {
+                    Some("0f" | "0F") => Some(32),
+                    Some("0d" | "0D") => Some(64),
+                    _ => None,
+                };
+                let value = bits.filter(|bits| word.len() == 2 + bits / 4);
+                let value = value.and_then(|_| u64::from_str_radix(&word[2..], 16).ok());
+                Ok(Operand::Float(value.zip(bits.and_then(|bits| u8::try_from(bits).ok()))))
             }
             Token::Word(_) => {
                 let name = self.name()?;

@@ -520,9 +520,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
         b: &Source<'a>,
     ) -> Refused<Option<Operand>> {
         let last = it.words.last().copied().unwrap_or_default();
-        let (Some((bits, least, infinity)), Source::Float(Some(limit))) = (float(last), b) else {
+        let (Some((bits, least, infinity)), Source::Float(Some((limit, own)))) = (float(last), b) else {
             return Ok(None);
         };
+        if *own != bits {
+            return Ok(None);
+        }
         // Below the least normal number, `ftz` changes the order.
         if !(least..=infinity).contains(&i128::from(*limit)) {
             return Ok(None);

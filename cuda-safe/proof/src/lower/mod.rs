@@ -377,7 +377,13 @@ impl<'m, 'a> Lowering<'m, 'a> {
     fn value(&mut self, source: &Source<'a>, bits: u8, may_be_wider: bool) -> Refused<Operand> {
         let name = match source {
             Source::Number(value) => return number(*value, bits),
-            Source::Float(Some(value)) => return number(i128::from(*value), bits),
+            // ptxas converts a number of another width, or takes its bits: nvcc writes none.
+            Source::Float(Some((value, own))) if *own == bits => return number(i128::from(*value), bits),
+            Source::Float(Some((_, own))) => {
+                return Err(format!(
+                    "a floating-point number of {own} bits where the instruction has {bits}"
+                ));
+            }
             Source::Offset(name, by) => {
                 let base = self.value(&Source::Name(name), bits, false)?;
                 let to = self.temporary(bits);

@@ -37,3 +37,34 @@ fn a_declaration_hides_a_special_register() {
     assert_eq!(barrier(""), Ok([0, 0]));
     barrier(".reg .b32 %envreg<3>; ld.global.v2.u32 {%envreg1, %envreg2}, [%rd2];").unwrap_err();
 }
+
+#[test]
+fn a_floating_point_number_has_the_width_that_it_is_written_with() {
+    // ptxas makes 1000000 of it, and its lower bits are zero.
+    let million = "0d412E848000000000";
+    for body in [
+        "mov.f32 %f1, NUMBER; cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "mov.b32 %r6, 0; cvt.rn.f32.u32 %f2, %r6; max.f32 %f1, %f2, NUMBER; cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "mov.f32 %f2, 0f00000000; add.f32 %f1, %f2, NUMBER; cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "cvt.rzi.u32.f32 %r10, NUMBER; STORE",
+        "setp.eq.u32 %p1, %r1, 0; selp.f32 %f1, NUMBER, 0f00000000, %p1; cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "st.local.f32 [stack], NUMBER; ld.local.u32 %r10, [stack]; STORE",
+        "{ .param .b32 p; .param .b32 q; st.param.f32 [p], NUMBER; call (q), twice, (p); \
+         ld.param.b32 %r10, [q]; } STORE",
+    ] {
+        refused(&body.replace("NUMBER", million), "");
+    }
+    // A number of 32 bits is that of its bits in 64 bits, which nvcc writes in full.
+    refused("mov.f64 %fd1, 0f3F800000; cvt.rzi.u32.f64 %r10, %fd1; STORE", "of 32 bits where");
+    // The bits of 1.0 with 32 bits are far from it with 64: nothing is below it.
+    refused(
+        "ld.global.f32 %f1, [%rd2]; setp.ltu.f32 %p1, %f1, 0d000000003F800000; @!%p1 ret; \
+         cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "",
+    );
+    // As nvcc writes them.
+    bytes("mov.f32 %f1, 0f42C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", 404, 0);
+    bytes("mov.f64 %fd1, 0d4059000000000000; cvt.rzi.u32.f64 %r10, %fd1; STORE", 404, 0);
+    refused("mov.f32 %f1, 0f042C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", "unknown form");
+    refused("mov.f32 %f1, 0f2C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", "unknown form");
+}
