@@ -520,6 +520,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
             return Err("a call of an unknown form".to_owned());
         };
         let arguments = operands.next_if(|it| matches!(it, Source::List(_)));
+        // The prototype of an indirect call follows, and a register may have a function's name.
+        if operands.next().is_some() || self.find(name).is_some() {
+            return Err("a call through a pointer".to_owned());
+        }
         let slots = |this: &mut Self, list: Option<&Source<'a>>| -> Refused<Vec<usize>> {
             let Some(Source::List(list)) = list else { return Ok(Vec::new()) };
             let slot = |it: &Source<'a>| match it {

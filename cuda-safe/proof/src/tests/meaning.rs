@@ -68,3 +68,22 @@ fn a_floating_point_number_has_the_width_that_it_is_written_with() {
     refused("mov.f32 %f1, 0f042C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", "unknown form");
     refused("mov.f32 %f1, 0f2C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", "unknown form");
 }
+
+#[test]
+fn a_call_through_a_register_with_the_name_of_a_function_is_none_of_the_function() {
+    let call = |rest: &str| {
+        format!(
+            "{{ .param .b32 p; .param .b32 q; st.param.b32 [p], 7; {rest}; ld.param.b32 %r10, [q]; }} STORE"
+        )
+    };
+    bytes(&call("call (q), twice, (p)"), 60, 0);
+    for indirect in [
+        ".reg .b64 twice; ld.global.u64 twice, [%rd2]; call (q), twice, (p), proto",
+        ".reg .b64 twice; ld.global.u64 twice, [%rd2]; call (q), twice, (p)",
+        "call (q), twice, (p), proto",
+        "call (q), twice, (p), twice",
+    ] {
+        let proto = "proto: .callprototype (.param .b32 _) _ (.param .b32 _);";
+        refused(&format!("{proto} {}", call(indirect)), "a call through a pointer");
+    }
+}
