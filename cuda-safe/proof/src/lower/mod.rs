@@ -454,16 +454,25 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
     }
 
-    /// Returns the registers among the results of an instruction; `_` is none.
+    /// Returns the registers among the results of an instruction; `_` is none. No manual says which value a
+    /// register has that is written twice.
     fn results(&mut self, source: &Source<'a>) -> Refused<Vec<u32>> {
+        let all = self.each_result(source)?;
+        if all.iter().enumerate().any(|(at, it)| all[..at].contains(it)) {
+            return Err("one register twice among the results".to_owned());
+        }
+        Ok(all)
+    }
+
+    fn each_result(&mut self, source: &Source<'a>) -> Refused<Vec<u32>> {
         match source {
             Source::Name("_") => Ok(Vec::new()),
             Source::Name(name) => Ok(vec![self.register(name)?]),
             Source::List(list) => {
-                let lists: Refused<Vec<_>> = list.iter().map(|it| self.results(it)).collect();
+                let lists: Refused<Vec<_>> = list.iter().map(|it| self.each_result(it)).collect();
                 Ok(lists?.concat())
             }
-            Source::Pair(first, second) => Ok([self.results(first)?, self.results(second)?].concat()),
+            Source::Pair(first, second) => Ok([self.each_result(first)?, self.each_result(second)?].concat()),
             _ => Err("a result of an unknown form".to_owned()),
         }
     }

@@ -87,3 +87,25 @@ fn a_call_through_a_register_with_the_name_of_a_function_is_none_of_the_function
         refused(&format!("{proto} {}", call(indirect)), "a call through a pointer");
     }
 }
+
+#[test]
+fn one_register_twice_among_the_results_is_refused() {
+    // ptxas keeps the first result of a comparison, and the last part of a number.
+    for twice in [
+        "setp.le.u32 %p1|%p1, %r1, 15;",
+        "setp.le.and.u32 %p1|%p1, %r1, 15, %p2;",
+        "setp.lt.f32 %p1|%p1, %f1, %f2;",
+        "mov.b64 {%r10, %r10}, %rd2;",
+        "ld.global.v2.u32 {%r10, %r10}, [%rd2];",
+        "ld.global.v4.u32 {%r10, %r11, %r12, %r10}, [%rd2];",
+        "ld.local.v2.u32 {%r10, %r10}, [stack];",
+        "ld.param.v2.u32 {%r10, %r10}, [x];",
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r10, %r10}, [own];",
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 {%r10, %r10}, [%rd2], 16;",
+    ] {
+        refused(&format!("{twice} @%p1 bra $e; mov.b32 %r10, 1; STORE $e:"), "one register twice");
+    }
+    bytes("setp.le.u32 %p1|%p2, %r1, 15; @%p1 bra $e; mov.b32 %r10, %r1; STORE $e:", 1024, 0);
+    bytes("setp.le.u32 _|%p1, %r1, 15; @%p1 bra $e; mov.b32 %r10, %r1; STORE $e:", 64, 0);
+    bytes("ld.global.v2.u32 {_, %r6}, [%rd2]; rem.u32 %r10, %r6, 10; STORE", 40, 8);
+}
