@@ -56,12 +56,11 @@ fn a_floating_point_number_has_the_width_that_it_is_written_with() {
     }
     // A number of 32 bits is that of its bits in 64 bits, which nvcc writes in full.
     refused("mov.f64 %fd1, 0f3F800000; cvt.rzi.u32.f64 %r10, %fd1; STORE", "of 32 bits where");
-    // The bits of 1.0 with 32 bits are far from it with 64: nothing is below it.
-    refused(
-        "ld.global.f32 %f1, [%rd2]; setp.ltu.f32 %p1, %f1, 0d000000003F800000; @!%p1 ret; \
-         cvt.rzi.u32.f32 %r10, %f1; STORE",
-        "",
-    );
+    // The bits of the largest number, with 64 bits, are those of nearly zero.
+    let below_infinity = "ld.global.f32 %f1, [%rd2]; setp.ge.f32 %p1, %f1, LIMIT; @!%p1 ret; \
+                          mov.b32 %r6, %f1; sub.u32 %r10, 0x7f800000, %r6; STORE";
+    bytes(&below_infinity.replace("LIMIT", "0f7F7FFFFF"), 8, 4);
+    refused(&below_infinity.replace("LIMIT", "0d000000007F7FFFFF"), "");
     // As nvcc writes them.
     bytes("mov.f32 %f1, 0f42C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", 404, 0);
     bytes("mov.f64 %fd1, 0d4059000000000000; cvt.rzi.u32.f64 %r10, %fd1; STORE", 404, 0);

@@ -243,7 +243,7 @@ fn comments_end_where_ptxas_ends_them() {
         .visible .entry k(.param .u64 x) {
             .reg .b64 a; .reg .b32 r;
             ld.param.u64 a, [x];
-            /*/ mov.u32 r, 1; /*/ mov.u32 r, 2; /**/
+            mov.u32 r, 2; /*/ mov.u32 r, 1; /*/ /**/
             st.global.u32 [a], r; ret; }",
     );
     let x = m.machine.alloc(4);
