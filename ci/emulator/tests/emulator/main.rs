@@ -8,6 +8,7 @@ mod kernels;
 mod library;
 mod mistakes;
 mod nested;
+mod options;
 mod programs;
 mod races;
 mod scripts;
