@@ -101,7 +101,7 @@ fn each_type_of_arguments_with_pointers_is_tried() {
 #[test]
 fn a_type_of_arguments_is_found_however_it_is_declared() {
     let source = "unsafe impl<T: Plain> CheckedArg<*const T>\n    for Own<T>\nwhere\n    T: Copy,\n{\n}\n\
-                  macro_rules! memory {\n    ($p:ty, for $($m:ty),*) => { $(\n        // SAFETY: it is.\n        \
+                  macro_rules! memory {\n    ($p:ty, for $($m:ty),*) => { $(\n        // SAFETY: it.\n \
                   unsafe impl<T> CheckedArg<$p> for $m {}\n    )* };\n}\n\
                   memory!(*mut T, for &mut Buffer<T, M>,\n    Slice<'_, T, M>);\n";
     assert_eq!(declared(source), ["*const T: Own", "*mut T: &mut Buffer", "*mut T: Slice"]);
