@@ -6,7 +6,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{profile, suppression};
@@ -67,18 +66,13 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads the process's environment, once.
+    /// Reads the process's environment. A program may change it before its first call.
     ///
     /// # Errors
-    /// A message that names the variable whose name or value is wrong, and the right ones.
+    /// A message that names the variable whose value is wrong, and the right ones.
     pub(crate) fn from_env() -> Result<Self, String> {
-        static READ: LazyLock<Result<Config, String>> = LazyLock::new(|| {
-            let names = std::env::vars_os().map(|it| it.0);
-            check(names, |name| std::env::var_os(name))?;
-            suppression::load()?;
-            Config::read(|name| std::env::var_os(name))
-        });
-        READ.clone()
+        suppression::load()?;
+        Self::read(|name| std::env::var_os(name))
     }
 
     /// Whether operations and allocations remember the program's lines.

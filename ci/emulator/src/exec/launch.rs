@@ -213,18 +213,21 @@ impl Context<'_> {
     }
 
     /// Reports a mistake at two instructions, once for each pair of lines, with the bytes of global memory
-    /// that it is about.
+    /// that it is about. The words are made only then: a kernel may make the mistake at each access.
     pub(super) fn report(
         &mut self,
         mistake: Mistake,
         pcs: (u32, u32),
-        what: &str,
-        parts: Vec<(String, ThreadLine)>,
         memory: Option<(u64, u64)>,
+        words: impl FnOnce(&Self) -> (String, Vec<(String, ThreadLine)>),
     ) {
-        let (a, b) = (self.program.first_of_line(pcs.0), self.program.first_of_line(pcs.1));
-        let (first, second) = (a.min(b), a.max(b));
-        if self.program.reported.lock().insert((mistake, first, second)) {
+        let is_new = |(a, b): (u32, u32)| self.program.reported.lock().insert((mistake, a.min(b), a.max(b)));
+        if !is_new(pcs) {
+            return;
+        }
+        let lines = (self.program.first_of_line(pcs.0), self.program.first_of_line(pcs.1));
+        if (lines == pcs || lines == (pcs.1, pcs.0)) || is_new(lines) {
+            let (what, parts) = words(self);
             let what = format!("kernel {}: {what}", demangled(&self.program.name));
             self.env.report(Report { mistake, what, parts, memory });
         }
