@@ -1,59 +1,58 @@
-//! The directives between a function's parameters and its body, and pragmas: what each changes, and why.
+//! The directives of texts, and the reason why each can or cannot matter to what a launch accesses. A consumer
+//! to which it matters refuses all others.
 
-/// What a directive may change of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Change {
-    /// Nothing that a launch accesses.
-    Nothing,
-    /// Which threads a launch has.
-    Threads,
-    /// What instructions do, or it is not known.
-    Code,
-}
-
-/// Directives between parameters and body, what each changes, and the reason.
-pub const HEADER: &[(&str, Change, &str)] = &[
-    ("maxntid", Change::Nothing, "a larger block is refused, and no block becomes another"),
-    ("reqntid", Change::Nothing, "another block is refused"),
-    ("minnctapersm", Change::Nothing, "it bounds registers: how many there are is not seen"),
-    ("maxnctapersm", Change::Nothing, "it bounds registers: how many there are is not seen"),
-    ("maxnreg", Change::Nothing, "it bounds registers: how many there are is not seen"),
-    ("local_maxnreg", Change::Nothing, "it bounds registers: how many there are is not seen"),
-    ("explicitcluster", Change::Nothing, "a launch without clusters is refused"),
-    ("reqnctapercluster", Change::Nothing, "clusters of another shape are refused"),
-    ("maxclusterrank", Change::Nothing, "a larger cluster is refused"),
+/// Directives outside of functions.
+pub const MODULE: &[(&str, &str)] = &[
+    ("address_size", "addresses of 32 bits are another language"),
+    ("alias", "a name may stand for another function"),
+    ("attribute", "what `ATTRIBUTES` has"),
     (
-        "blocksareclusters",
-        Change::Threads,
-        "the grid of a launch counts clusters, and its block is `.reqntid`'s",
+        "common",
+        "all definitions of a variable become one: its size is not known, and a function may have another body",
     ),
-    (
-        "abi_preserve",
-        Change::Nothing,
-        "which registers a function keeps for its caller is the compiler's affair",
-    ),
-    ("abi_preserve_control", Change::Nothing, "as abi_preserve"),
-    ("unified", Change::Nothing, "host and device call the function by one address"),
-    ("noreturn", Change::Code, "what follows a call is not reached: the compiler leaves it out"),
+    ("const", "a variable, whose size is read"),
+    ("entry", "a kernel"),
+    ("extern", "the size of a variable is not known"),
+    ("file", "the name of a source file"),
+    ("func", "a function"),
+    ("global", "a variable, whose size is read"),
+    ("loc", "a line of a source file"),
+    ("pragma", "what `PRAGMAS` has"),
+    ("section", "of a debugger, if the name begins with `.debug_`"),
+    ("shared", "a variable, whose size is read"),
+    ("target", "an architecture, perhaps with `debug`: other words change what instructions mean"),
+    ("version", "6.0 and later have the memory model that is known"),
+    ("visible", "other files may call it, which changes nothing of the function"),
+    ("weak", "the size of a shared variable is not known, and a function may have another body"),
 ];
 
-/// Pragmas, what each changes, and the reason.
-pub const PRAGMAS: &[(&str, Change, &str)] = &[
-    ("nounroll", Change::Nothing, "a loop does the same in each form"),
-    ("enable_smem_spilling", Change::Nothing, "registers that do not fit go to shared memory of their own"),
-    ("frequency", Change::Nothing, "it tells how often a block runs: a hint"),
-    ("used_bytes_mask", Change::Code, "the next load may leave bytes out"),
+/// Directives between the parameters of a function and its body.
+pub const HEADER: &[(&str, &str)] = &[
+    ("attribute", "what `ATTRIBUTES` has"),
+    ("blocksareclusters", "a launch counts clusters, and the block is that of `.reqntid`"),
+    ("explicitcluster", "the driver refuses a launch that names no clusters"),
+    ("local_maxnreg", "registers, which no other thread sees"),
+    ("maxclusterrank", "the driver refuses a launch of larger clusters"),
+    ("maxnctapersm", "a hint: how many registers a thread has"),
+    ("maxnreg", "registers, which no other thread sees"),
+    ("maxntid", "the driver refuses a launch of more threads"),
+    ("minnctapersm", "a hint: how many registers a thread has"),
+    ("noreturn", "what follows a call is not reached: a function with a body could return all the same"),
+    ("reqnctapercluster", "the clusters of each launch that names none"),
+    ("reqntid", "the driver refuses a launch of other blocks"),
 ];
 
-/// Returns what a directive of this name between parameters and body may change.
-#[must_use]
-pub fn of_header(name: &str) -> Change {
-    HEADER.iter().find(|(own, ..)| *own == name).map_or(Change::Code, |(_, change, _)| *change)
-}
+/// What `.attribute` may list.
+pub const ATTRIBUTES: &[(&str, &str)] = &[
+    ("managed", "the host may access the variable, too"),
+    ("unified", "a pointer to the function or variable is the same on all devices"),
+];
 
-/// Returns what a pragma may change. Its text has numbers behind its first word.
+/// The texts of `.pragma`. Others, such as `used_bytes_mask`, change what the next instruction does.
+pub const PRAGMAS: &[(&str, &str)] = &[("nounroll", "a loop does the same in each form")];
+
+/// Returns whether a table has a name.
 #[must_use]
-pub fn of_pragma(text: &str) -> Change {
-    let word = text.split(' ').next();
-    PRAGMAS.iter().find(|(own, ..)| Some(*own) == word).map_or(Change::Code, |(_, change, _)| *change)
+pub fn is_in(table: &[(&str, &str)], name: &str) -> bool {
+    table.iter().any(|(own, _)| *own == name)
 }

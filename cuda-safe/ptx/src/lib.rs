@@ -17,16 +17,18 @@
 //!     .target sm_90
 //!     .address_size 64
 //!     .visible .entry lane(.param .u64 out) {
-//!         .reg .b32 %r<2>, %laneid;
-//!         mov.u32 %r1, %laneid;
+//!         .reg .b32 %r<2>, lane;
+//!         { .reg .b64 lane; mov.u64 lane, out; }
+//!         mov.u32 %r1, lane;
 //!         ret;
 //!     }";
 //! let module = parse(text)?;
 //! let body = module.functions[0].body.as_ref().unwrap();
-//! let Statement::Instruction(mov) = &body.statements[2] else { panic!() };
-//! // A register of the program, and not the special one.
+//! let Statement::Instruction(mov) = &body.statements[6] else { panic!() };
+//! // Not the register of the braces.
 //! let Operand::Name(name) = &mov.operands[1] else { panic!() };
-//! assert!(matches!(name.entity, Entity::Register(_)));
+//! let Entity::Register(lane) = name.entity else { panic!() };
+//! assert_eq!(body.registers[lane].ty.word(), "b32");
 //! # Ok::<(), cuda_ptx::SyntaxError>(())
 //! ```
 //!
@@ -43,7 +45,7 @@
 //! | `resolve.rs` | finds what names stand for |
 //! | `print.rs` | makes a text of the tree |
 //! | `instruction.rs` | the table of instructions |
-//! | `directive.rs` | the tables of directives and pragmas |
+//! | `directive.rs` | the tables of directives |
 
 mod body;
 pub mod directive;

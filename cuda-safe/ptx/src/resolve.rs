@@ -6,8 +6,8 @@
 //!   declaration of the whole name in the same scope comes first.
 //! - A label may come behind its use. If the name is none but a label until then, the innermost open scope that
 //!   has the label anywhere decides.
-//! - Names of the module come behind those of scopes, and special registers behind all declarations. A
-//!   function that declares the name of a special register is an error.
+//! - Names of the module come behind those of scopes, and special registers behind all declarations. ptxas does
+//!   not keep to that: [`Body::ambiguous`] has the names of special registers that a function declares.
 
 use std::collections::HashMap;
 
@@ -30,8 +30,8 @@ pub(crate) fn resolve(module: &mut Module<'_>) {
     }
     let mut errors = Vec::new();
     for function in &mut module.functions {
-        Resolver { module: &names, scopes: Vec::new(), labels: Vec::new(), errors: &mut errors }
-            .function(function);
+        let (scopes, labels, ambiguous) = (Vec::new(), Vec::new(), Vec::new());
+        Resolver { module: &names, scopes, labels, ambiguous, errors: &mut errors }.function(function);
     }
     module.errors.extend(errors);
     module.errors.sort_by_key(|error| error.line);
@@ -106,6 +106,7 @@ struct Resolver<'m, 'a> {
     scopes: Vec<Scope<'a>>,
     /// The labels of each scope of the function, by its number.
     labels: Vec<HashMap<&'a str, usize>>,
+    ambiguous: Vec<&'a str>,
     errors: &'m mut Vec<SyntaxError>,
 }
 
@@ -155,7 +156,7 @@ impl<'a> Resolver<'_, 'a> {
                 Statement::Location(_) | Statement::Directive(_) | Statement::Unread(_) => {}
             }
         }
-        body.statements = statements;
+        (body.statements, body.ambiguous) = (statements, std::mem::take(&mut self.ambiguous));
         function.body = Some(body);
     }
 
@@ -185,10 +186,7 @@ impl<'a> Resolver<'_, 'a> {
     }
 
     fn declare(&mut self, name: &'a str, entity: Entity, line: u32) {
-        if matches!(name, "_" | "WARP_SZ") {
-            self.errors.push(SyntaxError::new(line, format!("{name} is declared")));
-        }
-        self.forbid_special(name, line);
+        self.doubt(name);
         let Some(scope) = self.scopes.last_mut() else { return };
         let before = scope.names.insert(name, entity);
         // A label that is there twice has its error already.
@@ -197,12 +195,12 @@ impl<'a> Resolver<'_, 'a> {
         }
     }
 
-    /// ptxas takes a declared register with the name of a special one for either, in one kernel: behind a
-    /// branch it may read the special one.
-    fn forbid_special(&mut self, name: &str, line: u32) {
-        if name.starts_with('%') && Special::from_name(name).is_some() {
-            let message = format!("{name} is declared, and is a special register, too: ptxas reads either");
-            self.errors.push(SyntaxError::new(line, message));
+    /// Notes a name that is declared and special. ptxas takes a register with the name of a special one for
+    /// either, in one kernel: behind a branch it may read the special one.
+    fn doubt(&mut self, name: &'a str) {
+        let is_special = || name.starts_with('%') && Special::from_name(name).is_some();
+        if matches!(name, "_" | "WARP_SZ") || is_special() {
+            self.ambiguous.push(name);
         }
     }
 
@@ -252,10 +250,10 @@ impl<'a> Resolver<'_, 'a> {
             else {
                 continue;
             };
-            let Declaration { ty, lanes, count, line, .. } = body.declarations[*declaration];
+            let Declaration { ty, lanes, count, .. } = body.declarations[*declaration];
+            // ptxas takes numbers of more than 32 bits for others.
             let Ok(number) = digits.parse::<u32>() else {
-                let message = format!("the number of {name} has more than 32 bits: ptxas takes another one");
-                self.errors.push(SyntaxError::new(line, message));
+                self.ambiguous.push(name);
                 return Some(Entity::Undeclared);
             };
             if count.is_none_or(|count| number >= count) {
@@ -266,7 +264,7 @@ impl<'a> Resolver<'_, 'a> {
                 body.registers.len() - 1
             });
             scope.used.insert(name, Entity::Register(register));
-            self.forbid_special(name, line);
+            self.doubt(name);
             return Some(Entity::Register(register));
         }
         None

@@ -253,6 +253,9 @@ pub struct Body<'a> {
     pub lists: Vec<List<'a>>,
     /// The prototypes of calls through registers.
     pub prototypes: Vec<Prototype<'a>>,
+    /// Names that ptxas may take for something else than they are resolved to: it reads a register that is
+    /// declared as `%laneid` in one place, and the special one in another.
+    pub ambiguous: Vec<&'a str>,
 }
 
 /// `.reg .b32 %r<40>;`, or one register.

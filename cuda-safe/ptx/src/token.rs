@@ -18,9 +18,9 @@ pub(crate) enum Token<'a> {
     Integer(u64),
     /// A number with a point or an exponent.
     Decimal(&'a str),
-    /// `0f` and the bits.
+    /// `0f` and the 32 bits.
     Single(u32),
-    /// `0d` and the bits.
+    /// `0d` and the 64 bits.
     Double(u64),
     /// What is between quotation marks.
     Text(&'a str),
@@ -47,7 +47,7 @@ impl core::fmt::Display for Token<'_> {
             Self::Wrong(text) if text.starts_with(|first: char| first.is_ascii_digit()) => {
                 let is_part = |sign: char| sign.is_ascii_alphanumeric() || "_$%.".contains(sign);
                 let end = text.find(|sign| !is_part(sign)).unwrap_or(text.len());
-                write!(f, "{:?}, which is no number of at most 64 bits", &text[..end])
+                write!(f, "{:?}, which is no number of PTX", &text[..end])
             }
             Self::Wrong(text) => write!(f, "{:?}", text.chars().next().unwrap_or('\0')),
             Self::End => f.write_str("the end"),
@@ -214,9 +214,12 @@ fn number(text: &str) -> Option<(Token<'_>, usize)> {
         [b'0', b'x' | b'X', ..] => bits(16).map(|(value, end)| (Token::Integer(value), end))?,
         [b'0', b'b' | b'B', ..] => bits(2).map(|(value, end)| (Token::Integer(value), end))?,
         [b'0', b'f' | b'F', ..] => {
-            bits(16).and_then(|(value, end)| Some((Token::Single(value.try_into().ok()?), end)))?
+            let (value, end) = bits(16).filter(|(_, end)| *end == 10)?;
+            (Token::Single(value.try_into().ok()?), end)
         }
-        [b'0', b'd' | b'D', ..] => bits(16).map(|(value, end)| (Token::Double(value), end))?,
+        [b'0', b'd' | b'D', ..] => {
+            bits(16).filter(|(_, end)| *end == 18).map(|(value, end)| (Token::Double(value), end))?
+        }
         _ => {
             let whole = digits(0, 10);
             let mut end = whole;

@@ -114,15 +114,18 @@ pub enum Space {
     Local,
     /// Arguments of kernels and functions.
     Param,
+    /// Global memory of textures, in old texts.
+    Tex,
 }
 
 impl Space {
-    /// Returns the space of a word without its dot. `.tex`, of old texts, is global memory.
+    /// Returns the space of a word without its dot.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "reg" => Self::Reg,
-            "global" | "tex" => Self::Global,
+            "global" => Self::Global,
+            "tex" => Self::Tex,
             "const" => Self::Const,
             "shared" => Self::Shared,
             "local" => Self::Local,
@@ -141,6 +144,7 @@ impl Space {
             Self::Shared => "shared",
             Self::Local => "local",
             Self::Param => "param",
+            Self::Tex => "tex",
         }
     }
 }
