@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::{Addresses, Fault, lower};
 use super::{arg, cuda, fails};
-use crate::ptx::{opcodes, parse};
+use crate::ptx::parse;
 
 #[test]
 fn accesses_outside_of_memory_are_caught_and_described() {
@@ -42,7 +42,7 @@ fn an_unknown_instruction_is_one_that_the_readme_names() {
         program.unsupported.iter().any(|why| why.ends_with("this instruction is not known to the emulator"))
     };
     let with_both_types = |opcode: &&str| ["b32", "f32"].iter().all(|ty| is_unknown(opcode, ty));
-    let unknown: Vec<&str> = opcodes().filter(with_both_types).collect();
+    let unknown: Vec<&str> = cuda_ptx::instruction::opcodes().filter(with_both_types).collect();
     assert_eq!(listed, unknown);
 }
 
