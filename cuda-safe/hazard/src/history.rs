@@ -144,6 +144,13 @@ impl<'a> Access<'a> {
         self.mode
     }
 
+    /// Returns whether the access is made [without a borrow](Self::unborrowed).
+    #[must_use]
+    #[inline]
+    pub fn is_unborrowed(&self) -> bool {
+        self.unborrowed
+    }
+
     /// Returns whether the access covers no byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {

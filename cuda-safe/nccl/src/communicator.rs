@@ -143,6 +143,7 @@ impl Communicator {
         // SAFETY: the pointer is to a live variable.
         let status = unsafe { nccl.ncclCommInitRank(&raw mut raw, count, id, place) };
         checked("ncclCommInitRank", ptr::null_mut(), status).inspect_err(|_| clique.leave(rank))?;
+        clique.formed();
         Ok(Self { raw, device, rank, size, clique, process: std::process::id(), work })
     }
 

@@ -71,10 +71,10 @@ struct Known {
     kernel: cuda_proof::Kernel,
     /// The parts of values that verdicts depend on: parameter, offset, bytes.
     numbers: Vec<(usize, usize, usize)>,
-    /// The clusters that the kernel's source declares.
-    cluster: Option<Dim3>,
     /// Whether verdicts depend on the clusters.
     asks_for_clusters: bool,
+    /// Whether the grid of a launch counts clusters.
+    counts_clusters: bool,
     verdicts: Mutex<Verdicts>,
 }
 
@@ -176,7 +176,8 @@ impl KernelProof {
     /// # Safety
     /// - `descriptions` are those of the kernel's parameters.
     /// - `values` has a pointer to a live value of each parameter.
-    /// - `accesses` has the access of each argument.
+    /// - `own` has the access to what belongs to each argument. `with_gaps` returns the bytes of an argument
+    ///   together with those between them that others may have.
     #[inline]
     #[track_caller]
     pub(super) unsafe fn check<'a>(
@@ -185,10 +186,10 @@ impl KernelProof {
         config: &LaunchConfig<'_>,
         target: Target<'_>,
         values: &[*mut c_void],
-        accesses: &[Option<Access<'a>>],
+        (own, with_gaps): (&[Option<Access<'a>>], &dyn Fn(usize) -> usize),
         all: &mut AccessList<'a>,
     ) -> Result<()> {
-        let values = Values { descriptions, values, accesses, target: &target };
+        let values = Values { descriptions, values, accesses: own, with_gaps, target: &target };
         // SAFETY: the caller has the same duties.
         let checked = unsafe { self.check_values(kernel, config, &values, all) };
         // A match, because a closure would hide the caller.
@@ -214,9 +215,15 @@ impl KernelProof {
             return self.check_contract(config, values, all);
         }
         let known = self.on_device(kernel, values)?;
-        if values.target.stream.is_none() && known.asks_for_clusters {
+        let stream = values.target.stream;
+        if stream.is_none() && known.asks_for_clusters {
             let reason = "it asks where its block is in its cluster, and a node keeps the clusters that \
                           other operations gave it";
+            return Err(not_proven(values.target.kernel, reason));
+        }
+        if known.counts_clusters && stream.is_none_or(|it| it.is_capturing()) {
+            let reason = "its grid counts clusters (`.blocksareclusters`), and whether that of a node does is \
+                          not known";
             return Err(not_proven(values.target.kernel, reason));
         }
         let shape = known.shape(config);
@@ -258,7 +265,11 @@ impl KernelProof {
             accesses: values.accesses,
             element: &|parameter| description(parameter).map_or(1, |it| it.element),
         };
-        let broken = given.broken(self.contract).or_else(|| {
+        let with_gap = |broken: String| {
+            let gap = (0..values.accesses.len()).find_map(|at| values.gap(at));
+            broken + &gap.unwrap_or_default()
+        };
+        let broken = given.broken(self.contract).map(with_gap).or_else(|| {
             let at = given.read_only(|parameter| description(parameter).is_some_and(|it| it.writes))?;
             Some(format!(
                 "its contract lets it write {}, which it is to read only",
@@ -307,7 +318,10 @@ impl KernelProof {
             Ok(_) if entry.suffices(values, all) => None,
             // What the words of the check know, the numbers do.
             Ok(_) => Some(not_proven(values.target.kernel, "its arguments differ from its handle")),
-            Err(refusal) => Some(refused(&refusal)),
+            Err(mut refusal) => {
+                refusal.reason += &values.gap_within(&entry.verdict).unwrap_or_default();
+                Some(refused(&refusal))
+            }
         };
         // While a thread ends it has no table, and does without.
         let _ = RECENT.try_with(|recent| {
@@ -335,7 +349,7 @@ impl KernelProof {
         target: Target<'_>,
         values: &[*mut c_void],
     ) -> Result<Vec<Need>> {
-        let values = Values { descriptions, values, accesses: &[], target: &target };
+        let values = Values { descriptions, values, accesses: &[], with_gaps: &|_| 0, target: &target };
         if !self.contract.is_empty() {
             let reason = "its author has a contract in place of a proof, which states no ranges";
             return Err(not_proven(target.kernel, reason));
@@ -428,7 +442,10 @@ impl KernelProof {
                 kernel.clone()
             }
         };
-        Known::new(kernel, cluster, values.descriptions)
+        if cluster.is_some_and(|it| kernel.clusters() != Some(it.into())) {
+            return Err("it has other clusters than its PTX declares: an attribute was set".to_owned());
+        }
+        Known::new(kernel, values.descriptions)
     }
 }
 
@@ -446,7 +463,6 @@ fn place_of(key: &[u64]) -> usize {
 impl Known {
     fn new(
         kernel: cuda_proof::Kernel,
-        cluster: Option<Dim3>,
         descriptions: &'static [Description],
     ) -> std::result::Result<Self, String> {
         let own = descriptions.iter().map(|it| wide(it.bytes));
@@ -480,16 +496,18 @@ impl Known {
                 numbers.push((parameter, start, (end - start).min(8)));
             }
         }
-        let asks_for_clusters = kernel.asks_for_clusters();
+        let (asks_for_clusters, counts_clusters) = (kernel.asks_for_clusters(), kernel.counts_clusters());
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { id, kernel, numbers, cluster, asks_for_clusters, verdicts: Mutex::default() })
+        Ok(Self { id, kernel, numbers, asks_for_clusters, counts_clusters, verdicts: Mutex::default() })
     }
 
     /// Returns the kernel and the shape of a launch, with which its key begins.
     #[inline]
     fn shape(&self, config: &LaunchConfig<'_>) -> [u64; SHAPE] {
-        let (grid, block, cluster) = (config.grid, config.block, self.cluster_of(config));
+        let (grid, block) = (config.grid, config.block);
+        // No cluster has no blocks.
+        let cluster = config.clusters().unwrap_or(Dim3 { x: 0, y: 0, z: 0 });
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         [
             self.id,
@@ -528,12 +546,6 @@ impl Known {
                 let value = unsafe { values.number(*it) };
                 value == *own
             })
-    }
-
-    /// Returns the clusters of a launch.
-    #[inline]
-    fn cluster_of(&self, config: &LaunchConfig<'_>) -> Dim3 {
-        config.clusters().or(self.cluster).unwrap_or(Dim3 { x: 1, y: 1, z: 1 })
     }
 
     /// Returns the verdict on a launch, which is proven now unless it is in the cache of the kernel.
@@ -577,7 +589,7 @@ impl Known {
             &Launch {
                 grid: config.grid.into(),
                 block: config.block.into(),
-                cluster: self.cluster_of(config).into(),
+                cluster: config.clusters().map(Into::into),
                 is_cooperative: config.is_cooperative(),
                 shared,
                 arguments: &arguments,
@@ -693,7 +705,10 @@ fn undeclared(verdict: &Verdict, own: &KernelProof, kernel: &str) -> Option<Refu
 struct Values<'v, 'a> {
     descriptions: &'static [Description],
     values: &'v [*mut c_void],
+    /// What belongs to each argument.
     accesses: &'v [Option<Access<'a>>],
+    /// The bytes of an argument with those between them that others may have.
+    with_gaps: &'v dyn Fn(usize) -> usize,
     /// A copy would wait for the fields, which were just stored.
     target: &'v Target<'v>,
 }
@@ -749,8 +764,42 @@ impl Values<'_, '_> {
             .collect()
     }
 
+    /// Returns the bytes that belong to an argument.
+    fn own(&self, parameter: usize) -> usize {
+        let access = self.accesses.get(parameter).and_then(Option::as_ref);
+        access.map_or(0, |access| access.range().len())
+    }
+
+    /// Returns what to do about an argument that has gaps, in which others may have their bytes.
+    #[cold]
+    fn gap(&self, parameter: usize) -> Option<String> {
+        let (own, all) = (self.own(parameter), (self.with_gaps)(parameter));
+        let element = self.descriptions.get(parameter)?.element.max(1);
+        (own < all).then(|| {
+            format!(
+                "; {} is a part of rows: {} elements come before the first gap, in which others may have \
+                 theirs; launch once for each row, or pass rows that are not split",
+                self.name(parameter),
+                own / element
+            )
+        })
+    }
+
+    /// Returns what to do if a launch goes beyond the first gap of an argument.
+    #[cold]
+    fn gap_within(&self, verdict: &Verdict) -> Option<String> {
+        let Verdict::Proven(proof) = verdict else { return None };
+        let is_beyond = |need: &cuda_proof::Need, bytes: &Bytes| {
+            bytes.high > i64::try_from(self.own(need.parameter)).unwrap_or(i64::MAX)
+        };
+        proof.needs().iter().find_map(|need| {
+            let mut sides = need.reads.iter().chain(&need.writes);
+            sides.any(|bytes| is_beyond(need, bytes)).then(|| self.gap(need.parameter))?
+        })
+    }
+
     /// Refuses two arguments with common bytes if one of them may be written. Borrows exclude it for most
-    /// memory, but not for parts of rows, whose bytes from the first to the last include those of others.
+    /// memory, but not for that of textures and surfaces.
     #[inline]
     fn ensure_apart(&self) -> Result<()> {
         for (at, access) in self.accesses.iter().enumerate() {
@@ -768,18 +817,17 @@ impl Values<'_, '_> {
 
     #[cold]
     fn overlapping(&self, first: usize, second: usize) -> Error {
-        let name = |at: usize| match self.target.parameter_name(at) {
-            "" => format!("argument {at}"),
+        let (first, second) = (self.name(first), self.name(second));
+        let reason = format!("{first} and {second} have bytes in common, and one of them may be written");
+        not_proven(self.target.kernel, &reason)
+    }
+
+    /// Returns an argument's name, or its number.
+    fn name(&self, parameter: usize) -> String {
+        match self.target.parameter_name(parameter) {
+            "" => format!("argument {parameter}"),
             name => name.to_owned(),
-        };
-        not_proven(
-            self.target.kernel,
-            &format!(
-                "{} and {} have bytes in common, and one of them may be written",
-                name(first),
-                name(second)
-            ),
-        )
+        }
     }
 }
 

@@ -333,13 +333,13 @@ fn every_call_that_is_not_checked_has_a_reason() {
     }
 }
 
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// What stands between two texts, of which the second comes next after the first.
-fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+pub(crate) fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     let (_, rest) = text.split_once(start).unwrap_or_else(|| panic!("there is no {start:?}"));
     rest.split_once(end).unwrap_or_else(|| panic!("there is no {end:?} after {start:?}")).0
 }
@@ -584,7 +584,7 @@ fn fallible(source: &str) -> Vec<(&str, bool)> {
     found
 }
 
-fn files_of_the_crate() -> Vec<PathBuf> {
+pub(crate) fn files_of_the_crate() -> Vec<PathBuf> {
     files_of(Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 

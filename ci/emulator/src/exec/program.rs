@@ -81,6 +81,8 @@ pub(crate) struct Program {
     pub(crate) required_threads: Option<[u32; 3]>,
     /// The shape of the clusters that its blocks come in, when declared.
     pub(crate) cluster: Option<[u32; 3]>,
+    /// Whether the grid of a launch counts these clusters, and not blocks.
+    pub(crate) counts_clusters: bool,
     /// Bytes of constant memory that the module declares.
     pub(crate) constant_bytes: u64,
     /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences,
