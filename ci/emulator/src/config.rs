@@ -1,10 +1,35 @@
 //! The configuration of the machine, from the environment: `cuda-safe/docs/environment.md` has the variables.
-//! The modules [`calls`](crate::calls) and [`finding`](crate::finding) read those of their own.
+//! The modules `calls` and `finding` read those of their own.
+//!
+//! All of them are checked when the library is loaded. A process with a wrong one ends there: a check that a
+//! wrong letter switches off finds nothing.
 
+use std::ffi::OsString;
+use std::fs::File;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::finding::reports_to_file;
 use crate::{profile, suppression};
+
+/// What the names of all variables begin with, and what follows.
+const PREFIX: &str = "CUDA_EMULATOR_";
+const NAMES: [&str; 16] = [
+    "BUDGET",
+    "CALLS",
+    "DEVICE",
+    "DEVICES",
+    "EXIT_CODE",
+    "FAULTS",
+    "FREE",
+    "INITCHECK",
+    "LEAKS",
+    "MANAGED",
+    "MEMORY",
+    "RACES",
+    "REPORT",
+    "SCHEDULE",
+    "SUPPRESS",
+    "VOLATILE",
+];
 
 /// When asynchronous work runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,73 +66,105 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads the process's environment. A value of the wrong form is an error that names the variable.
+    /// Reads the process's environment. A program may change it before its first call.
+    ///
+    /// # Errors
+    /// A message that names the variable whose value is wrong, and the right ones.
     pub(crate) fn from_env() -> Result<Self, String> {
         suppression::load()?;
-        Self::read(|name| std::env::var(name).ok())
+        Self::read(|name| std::env::var_os(name))
     }
 
     /// Whether operations and allocations remember the program's lines.
     pub(crate) fn captures_lines(&self) -> bool {
-        self.races || self.leaks || self.initcheck || reports_to_file()
+        // A tool reads the findings with the last two.
+        let is_set = |name| std::env::var_os(name).is_some();
+        let has_reader = is_set("CUDA_EMULATOR_REPORT") || is_set("CUDA_EMULATOR_EXIT_CODE");
+        self.races || self.leaks || self.initcheck || has_reader
     }
 
-    fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+    fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, String> {
+        let get = |name: &str| get(&format!("{PREFIX}{name}")).map(|it| it.to_string_lossy().into_owned());
         let number = |name: &str, default: u64, most: u64| match get(name) {
             None => Ok(default),
             Some(text) => match text.parse::<u64>() {
                 Ok(number) if number <= most => Ok(number),
-                _ => Err(format!("{name} is {text:?}: expected a number from 0 to {most}")),
+                _ => Err(wrong(name, &text, &format!("a number from 0 to {most}"))),
             },
         };
-        let (profile, count) = profile::parse(&get("CUDA_EMULATOR_DEVICE").unwrap_or_default())?;
-        let devices = number("CUDA_EMULATOR_DEVICES", count.unwrap_or(2).min(64), 64)?;
-        let memory = number("CUDA_EMULATOR_MEMORY", profile.memory, 1 << 20)?;
-        let budget = match number("CUDA_EMULATOR_BUDGET", u64::MAX, 1 << 20)? {
-            u64::MAX => None,
-            budget => Some(budget << 20),
+        let flag = |name: &str, default: u64| number(name, default, 1).map(|it| it == 1);
+        // Whether a variable has the second of two words, and not the first, which is the default.
+        let is_second = |name: &str, [first, second]: [&str; 2]| match get(name) {
+            Some(text) if text == second => Ok(true),
+            Some(text) if !text.is_empty() && text != first => {
+                Err(wrong(name, &text, &format!("{first} or {second}")))
+            }
+            _ => Ok(false),
         };
-        let managed = number("CUDA_EMULATOR_MANAGED", 1, 1)? == 1;
-        let leaks = number("CUDA_EMULATOR_LEAKS", 0, 1)? == 1;
-        let initcheck = number("CUDA_EMULATOR_INITCHECK", 0, 1)? == 1;
-        let races = number("CUDA_EMULATOR_RACES", 0, 1)? == 1;
-        number("CUDA_EMULATOR_EXIT_CODE", 0, 255)?;
-        let schedule = match get("CUDA_EMULATOR_SCHEDULE").as_deref() {
+        let device = get("DEVICE").unwrap_or_default();
+        let parsed = profile::parse(&device, MOST_DEVICES);
+        let (profile, count) = parsed.map_err(|expected| wrong("DEVICE", &device, &expected))?;
+        let devices = number("DEVICES", count.unwrap_or(2), MOST_DEVICES)?;
+        let budget = number("BUDGET", u64::MAX, 1 << 20)?;
+        number("EXIT_CODE", 0, 255)?;
+        is_second("VOLATILE", ["relaxed", "plain"])?;
+        let schedule = match get("SCHEDULE").as_deref() {
             None | Some("" | "late") => Schedule::Late,
             Some("eager") => Schedule::Eager,
             Some("random") => Schedule::Random(seed()),
             Some(text) => match text.strip_prefix("random:").and_then(|seed| seed.parse().ok()) {
                 Some(seed) => Schedule::Random(seed),
-                None => {
-                    let name = "CUDA_EMULATOR_SCHEDULE";
-                    return Err(format!("{name} is {text:?}: expected late, eager or random:SEED"));
-                }
+                None => return Err(wrong("SCHEDULE", text, "late, eager, random or random:SEED")),
             },
         };
-        let free_waits = match get("CUDA_EMULATOR_FREE").as_deref() {
-            None | Some("" | "waits") => true,
-            Some("at-once") => false,
-            Some(text) => return Err(format!("CUDA_EMULATOR_FREE is {text:?}: expected waits or at-once")),
-        };
-        let runs_on = match get("CUDA_EMULATOR_FAULTS").as_deref() {
-            None | Some("" | "end") => false,
-            Some("run-on") => true,
-            Some(text) => return Err(format!("CUDA_EMULATOR_FAULTS is {text:?}: expected end or run-on")),
-        };
-        let devices = usize::try_from(devices).unwrap_or(2);
         Ok(Self {
-            devices,
-            memory: memory << 20,
-            budget,
+            devices: usize::try_from(devices).unwrap_or(2),
+            memory: number("MEMORY", profile.memory, 1 << 20)? << 20,
+            budget: (budget != u64::MAX).then_some(budget << 20),
             schedule,
-            free_waits,
-            runs_on,
-            managed,
-            leaks,
-            initcheck,
-            races,
+            free_waits: !is_second("FREE", ["waits", "at-once"])?,
+            runs_on: is_second("FAULTS", ["end", "run-on"])?,
+            managed: flag("MANAGED", 1)?,
+            leaks: flag("LEAKS", 0)?,
+            initcheck: flag("INITCHECK", 0)?,
+            races: flag("RACES", 0)?,
         })
     }
+}
+
+/// The most devices of a machine.
+const MOST_DEVICES: u64 = 64;
+
+fn wrong(name: &str, value: &str, expected: &str) -> String {
+    format!("{PREFIX}{name} is {value:?}: expected {expected}")
+}
+
+/// Checks an environment: the names of the emulator's variables, and their values.
+///
+/// # Errors
+/// A message that names the variable, and the right names or values.
+pub fn check(
+    names: impl Iterator<Item = OsString>,
+    get: impl Fn(&str) -> Option<OsString>,
+) -> Result<(), String> {
+    for name in names.filter_map(|it| it.into_string().ok()) {
+        if let Some(word) = name.strip_prefix(PREFIX)
+            && !NAMES.contains(&word)
+        {
+            return Err(format!("{name} is unknown: expected {PREFIX} with one of {}", NAMES.join(", ")));
+        }
+    }
+    for name in ["CUDA_EMULATOR_REPORT", "CUDA_EMULATOR_CALLS"] {
+        if let Some(path) = get(name)
+            && let Err(error) = File::options().create(true).append(true).open(&path)
+        {
+            return Err(format!("{name} is {}: expected a file to write to: {error}", path.display()));
+        }
+    }
+    if let Some(path) = get("CUDA_EMULATOR_SUPPRESS") {
+        suppression::read_file(&path)?;
+    }
+    Config::read(get).map(|_| ())
 }
 
 /// A seed that differs from run to run.
@@ -121,7 +178,7 @@ mod tests {
     use super::*;
 
     fn with(pairs: &[(&str, &str)]) -> Result<Config, String> {
-        Config::read(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()))
+        Config::read(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.into()))
     }
 
     #[test]
@@ -138,37 +195,21 @@ mod tests {
         let config = with(&[("CUDA_EMULATOR_DEVICE", "h200x4"), ("CUDA_EMULATOR_MEMORY", "64")]).unwrap();
         assert_eq!((config.devices, config.memory), (4, 64 << 20));
         assert_eq!(with(&[("CUDA_EMULATOR_DEVICE", "t4")]).unwrap().memory, 15109 << 20);
-        assert!(with(&[("CUDA_EMULATOR_DEVICE", "h20")]).unwrap_err().contains("h20"));
     }
 
+    /// `tests/emulator/options.rs` has the wrong words.
     #[test]
-    fn a_schedule_of_another_form_is_refused_by_name() {
-        let error = with(&[("CUDA_EMULATOR_SCHEDULE", "random:soon")]).unwrap_err();
-        assert!(error.contains("CUDA_EMULATOR_SCHEDULE") && error.contains("random:soon"), "{error}");
-        assert_eq!(with(&[("CUDA_EMULATOR_SCHEDULE", "random:7")]).unwrap().schedule, Schedule::Random(7));
-        assert_eq!(with(&[("CUDA_EMULATOR_SCHEDULE", "eager")]).unwrap().schedule, Schedule::Eager);
-    }
-
-    #[test]
-    fn freeing_waits_unless_it_is_told_not_to() {
-        assert!(with(&[]).unwrap().free_waits);
+    fn words_select_what_they_name() {
+        let config = with(&[]).unwrap();
+        assert!(config.free_waits && !config.runs_on && config.managed && !config.races);
+        for (schedule, expected) in
+            [("eager", Schedule::Eager), ("random:7", Schedule::Random(7)), ("", Schedule::Late)]
+        {
+            assert_eq!(with(&[("CUDA_EMULATOR_SCHEDULE", schedule)]).unwrap().schedule, expected);
+        }
         assert!(!with(&[("CUDA_EMULATOR_FREE", "at-once")]).unwrap().free_waits);
-        let error = with(&[("CUDA_EMULATOR_FREE", "never")]).unwrap_err();
-        assert!(error.contains("CUDA_EMULATOR_FREE") && error.contains("never"), "{error}");
-    }
-
-    #[test]
-    fn a_fault_ends_the_kernel_unless_the_others_are_to_run_on() {
-        assert!(!with(&[]).unwrap().runs_on);
         assert!(with(&[("CUDA_EMULATOR_FAULTS", "run-on")]).unwrap().runs_on);
-        assert!(with(&[("CUDA_EMULATOR_FAULTS", "on")]).unwrap_err().contains("CUDA_EMULATOR_FAULTS"));
-    }
-
-    #[test]
-    fn numbers_out_of_range_are_refused_by_name() {
-        let error = with(&[("CUDA_EMULATOR_DEVICES", "65")]).unwrap_err();
-        assert!(error.contains("CUDA_EMULATOR_DEVICES") && error.contains("65"), "{error}");
-        assert!(with(&[("CUDA_EMULATOR_MEMORY", "lots")]).is_err());
-        assert!(with(&[("CUDA_EMULATOR_INITCHECK", "yes")]).unwrap_err().contains("CUDA_EMULATOR_INITCHECK"));
+        assert!(!with(&[("CUDA_EMULATOR_MANAGED", "0")]).unwrap().managed);
+        assert!(with(&[("CUDA_EMULATOR_RACES", "1")]).unwrap().races);
     }
 }

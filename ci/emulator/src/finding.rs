@@ -16,12 +16,13 @@ use std::sync::OnceLock;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
+use crate::config;
 use crate::exec::{CodeLine, ThreadLine};
 use crate::fidelity;
 use crate::host_line::{HostLine, StackFrame, demangled};
 use crate::suppression;
 
-/// The subject of a finding.
+/// The subject of a finding. `suppression::KINDS` has their names, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Race,
@@ -46,19 +47,7 @@ pub(crate) enum Subject {
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Race => "race",
-            Self::Bounds => "bounds",
-            Self::Barrier => "barrier",
-            Self::Fault => "fault",
-            Self::Initcheck => "initcheck",
-            Self::Leak => "leak",
-            Self::Free => "free",
-            Self::Pointer => "pointer",
-            Self::HostFunction => "host function",
-            Self::Driver => "driver",
-            Self::Unread => "unread",
-        })
+        f.write_str(&suppression::KINDS.get(*self as usize).copied().unwrap_or_default().replace('-', " "))
     }
 }
 
@@ -222,12 +211,6 @@ impl FindingLog {
     }
 }
 
-/// Whether a tool reads the findings.
-pub(crate) fn reports_to_file() -> bool {
-    std::env::var_os("CUDA_EMULATOR_REPORT").is_some()
-        || std::env::var_os("CUDA_EMULATOR_EXIT_CODE").is_some()
-}
-
 fn state() -> MutexGuard<'static, FindingLog> {
     static STATE: OnceLock<Mutex<FindingLog>> = OnceLock::new();
     let open = || {
@@ -296,6 +279,12 @@ unsafe extern "C" {
 static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
+    let checked = config::check(std::env::vars_os().map(|it| it.0), |name| std::env::var_os(name));
+    if let Err(message) = checked.and_then(|()| suppression::load()) {
+        eprintln!("CUDA emulator: {message}");
+        // SAFETY: nothing of the program has run yet.
+        unsafe { libc::_exit(2) };
+    }
     if std::env::var_os("CUDA_EMULATOR_EXIT_CODE").is_some() {
         on_exit(at_exit, core::ptr::null_mut());
     }

@@ -40,3 +40,6 @@ mod system_calls;
 mod testing;
 mod thread;
 mod unread;
+
+pub use config::check as check_variables;
+pub use suppression::KINDS;

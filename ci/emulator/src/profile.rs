@@ -116,7 +116,7 @@ pub(crate) fn profile() -> &'static Profile {
     static PROFILE: LazyLock<&Profile> = LazyLock::new(|| {
         let name = std::env::var("CUDA_EMULATOR_DEVICE").unwrap_or_default();
         // The configuration refuses other names.
-        parse(&name).map_or(&PROFILES[0], |(profile, _)| profile)
+        parse(&name, u64::MAX).map_or(&PROFILES[0], |(profile, _)| profile)
     });
     &PROFILE
 }
@@ -124,19 +124,17 @@ pub(crate) fn profile() -> &'static Profile {
 /// A profile by its name, and the number of devices if there is one behind: `h200x2`.
 ///
 /// # Errors
-/// A message that lists the names.
-pub(crate) fn parse(text: &str) -> Result<(&'static Profile, Option<u64>), String> {
+/// What is expected, in words.
+pub(crate) fn parse(text: &str, most: u64) -> Result<(&'static Profile, Option<u64>), String> {
     let find = |name: &str| PROFILES.iter().find(|it| it.word.eq_ignore_ascii_case(name));
     let counted = || {
         let (name, count) = text.rsplit_once(['x', 'X'])?;
-        Some((find(name).filter(|it| !it.word.is_empty())?, Some(count.parse().ok()?)))
+        let count = count.parse().ok().filter(|count| *count <= most)?;
+        Some((find(name).filter(|it| !it.word.is_empty())?, Some(count)))
     };
     find(text).map(|profile| (profile, None)).or_else(counted).ok_or_else(|| {
         let names: Vec<_> = PROFILES.iter().map(|it| it.word).filter(|it| !it.is_empty()).collect();
-        format!(
-            "CUDA_EMULATOR_DEVICE is {text:?}: expected one of {} or such a name with a number, as in h200x2",
-            names.join(", ")
-        )
+        format!("one of {} or such a name with a number up to {most}, as in h200x2", names.join(", "))
     })
 }
 
@@ -146,23 +144,23 @@ mod tests {
 
     #[test]
     fn a_device_is_named_with_or_without_a_number() {
-        let named = |text| parse(text).map(|(profile, count)| (profile.word, count)).ok();
+        let named = |text| parse(text, 64).map(|(profile, count)| (profile.word, count)).ok();
         assert_eq!(named("h200"), Some(("h200", None)));
         assert_eq!(named("H200x8"), Some(("h200", Some(8))));
         assert_eq!(named("rtx4090x2"), Some(("rtx4090", Some(2))));
         assert_eq!(named(""), Some(("", None)));
-        for wrong in ["h200x", "h300", "x2", "h200x2x2"] {
-            assert!(parse(wrong).unwrap_err().contains("a100"), "{wrong}");
+        for wrong in ["h200x", "h300", "x2", "h200x2x2", "h200x65"] {
+            assert!(parse(wrong, 64).unwrap_err().contains("a100"), "{wrong}");
         }
     }
 
     #[test]
     fn ptx_runs_on_later_devices_unless_it_is_of_one_architecture() {
-        let runs = |device: &str, target: &str| runs(target, parse(device).unwrap().0.capability);
+        let runs = |device: &str, target: &str| runs(target, parse(device, 64).unwrap().0.capability);
         assert!(runs("b200", "sm_90") && runs("t4", "sm_75") && runs("h100", "sm_90a"));
         assert!(!runs("b200", "sm_90a") && !runs("t4", "sm_80") && !runs("a100", "sm_89"));
         assert!(runs("b200", "sm_100f") && !runs("h200", "sm_100f"));
-        assert_eq!(parse("t4").unwrap().0.most_shared(), 64 << 10);
-        assert_eq!(parse("rtx4090").unwrap().0.most_shared(), 99 << 10);
+        assert_eq!(parse("t4", 64).unwrap().0.most_shared(), 64 << 10);
+        assert_eq!(parse("rtx4090", 64).unwrap().0.most_shared(), 99 << 10);
     }
 }

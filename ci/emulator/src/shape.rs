@@ -47,7 +47,8 @@ impl LaunchShape {
         limits: Limits,
     ) -> Answer<Launch> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        let mut launch = Launch::new(Arc::clone(program), self.grid, self.block, Vec::new());
+        let (grid, block) = self.seen_by(program)?;
+        let mut launch = Launch::new(Arc::clone(program), grid, block, Vec::new());
         launch.dynamic_shared = u32::try_from(self.shared).map_err(|_| cudaErrorInvalidValue)?;
         launch.cooperative = self.cooperative;
         launch.cluster = clusters(self.cluster, program.cluster)?;
@@ -61,6 +62,28 @@ impl LaunchShape {
         let own = program.functions.last().map_or(0, |f| f.frame);
         launch.stack = u32::try_from(stack).unwrap_or(1024).saturating_mul(16).saturating_add(own);
         Ok(launch)
+    }
+
+    /// Grid and block as the threads see them. An H200 takes the grid of a kernel with `.blocksareclusters` as
+    /// a number of clusters, and runs blocks of `.reqntid`, whether the launch has these or blocks of one
+    /// thread. What it does with other clusters of the launch is not known.
+    fn seen_by(self, program: &Program) -> Answer<([u32; 3], [u32; 3])> {
+        let (Some(block), Some(blocks), true) =
+            (program.required_threads, program.cluster, program.counts_clusters)
+        else {
+            return Ok((self.grid, self.block));
+        };
+        if self.cooperative || self.cluster.is_some() {
+            return Err(cudaErrorNotSupported);
+        }
+        if self.block != [1; 3] && self.block != block {
+            return Err(cudaErrorInvalidValue);
+        }
+        let mut grid = self.grid;
+        for (count, blocks) in grid.iter_mut().zip(blocks) {
+            *count = count.checked_mul(blocks).ok_or(cudaErrorInvalidValue)?;
+        }
+        Ok((grid, block))
     }
 }
 

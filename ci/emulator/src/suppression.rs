@@ -1,6 +1,6 @@
 //! Findings that the program's owner has looked at and accepts: `CUDA_EMULATOR_SUPPRESS=FILE`.
 //!
-//! A line of the file has the kind of the finding (`*`: any; spaces in a kind are hyphens), a file of the
+//! A line of the file has the kind of the finding (`*`: any), a file of the
 //! source with or without a line, and the reason, which is required:
 //!
 //! ```text
@@ -11,7 +11,23 @@
 //! A finding is suppressed if any of its lines, of the host or of a kernel, is the one that is named. A file
 //! is named by as many of its last folders as tell it from others.
 
+use std::ffi::OsStr;
 use std::sync::OnceLock;
+
+/// The kinds of findings, as options and files of suppressions name them: in the order of `finding::Subject`.
+pub const KINDS: [&str; 11] = [
+    "race",
+    "bounds",
+    "barrier",
+    "fault",
+    "initcheck",
+    "leak",
+    "free",
+    "pointer",
+    "host-function",
+    "driver",
+    "unread",
+];
 
 /// A line of the file.
 #[derive(Debug)]
@@ -31,12 +47,21 @@ static LIST: OnceLock<Vec<Suppression>> = OnceLock::new();
 /// # Errors
 /// A message that names the line if it has another form.
 pub(crate) fn load() -> Result<(), String> {
-    let Some(path) = std::env::var_os("CUDA_EMULATOR_SUPPRESS") else { return Ok(()) };
-    let wrong = |error: String| format!("CUDA_EMULATOR_SUPPRESS: {}: {error}", path.display());
-    let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
-    // It is read once in a process.
-    let _ = LIST.set(read(&text).map_err(wrong)?);
+    // It is read once in a process, where its name holds.
+    if let Some(path) = std::env::var_os("CUDA_EMULATOR_SUPPRESS").filter(|_| LIST.get().is_none()) {
+        let _ = LIST.set(read_file(&path)?);
+    }
     Ok(())
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// The same.
+pub(crate) fn read_file(path: &OsStr) -> Result<Vec<Suppression>, String> {
+    let wrong = |error: String| format!("CUDA_EMULATOR_SUPPRESS is {}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    read(&text).map_err(wrong)
 }
 
 /// The suppression of a finding of this kind with these lines.
@@ -57,6 +82,10 @@ fn read(text: &str) -> Result<Vec<Suppression>, String> {
         let (place, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         if place.is_empty() || reason.trim().is_empty() {
             return Err(format!("line {number}: expected KIND FILE:LINE REASON, found {row:?}"));
+        }
+        if kind != "*" && !KINDS.contains(&kind) {
+            let kinds = KINDS.join(", ");
+            return Err(format!("line {number}: {kind:?} is no kind: expected * or one of {kinds}"));
         }
         let (file, line) = match place.rsplit_once(':') {
             Some((file, line)) => match line.parse() {
@@ -114,7 +143,12 @@ mod tests {
 
     #[test]
     fn a_suppression_without_a_reason_or_with_a_wrong_line_is_refused_by_its_number() {
-        for (text, words) in [("race a.cu:1", "line 1"), ("\nrace", "line 2"), ("race a.cu:b why", "\"b\"")] {
+        for (text, words) in [
+            ("race a.cu:1", "line 1"),
+            ("\nrace", "line 2"),
+            ("race a.cu:b why", "\"b\""),
+            ("races a.cu:1 why", "\"races\" is no kind: expected * or one of race, "),
+        ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(words), "{error}");
         }

@@ -2,10 +2,10 @@
 //! accesses, allocations, drops, events, waits and synchronisations. Each program must have the results
 //! of its sequential execution, in any order of the streams. So must random graphs ([`graphs`]).
 //!
-//! Each of the two tests of programs runs 5,000 in each schedule of the emulator in continuous integration
-//! (`CI=true`), and 1,000 elsewhere; that of graphs runs a tenth as many. `CUDA_RANDOM_PROGRAMS` sets another
-//! number, and `CUDA_RANDOM_SEED` sets the first seed. The test shrinks a failing program as much as possible
-//! and prints it with its seed.
+//! Each of the two tests of programs runs 1,000 in each schedule of the emulator, and 5,000 in
+//! `ci/test --all`; that of graphs runs a tenth as many. `CUDA_RANDOM_PROGRAMS` sets another number, and
+//! `CUDA_RANDOM_SEED` sets the first seed. The test shrinks a failing program as much as possible and prints
+//! it with its seed.
 #![expect(unsafe_code, reason = "adds kernels; switches the tracker off, to prove that the test detects it")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -57,7 +57,7 @@ fn number(variable: &str) -> Option<u64> {
 
 /// The seeds of the programs of a test.
 fn seeds() -> std::ops::Range<u64> {
-    let usual = if std::env::var("CI").is_ok_and(|ci| ci == "true") { 5_000 } else { 1_000 };
+    let usual = if cuda_testing::all() { 5_000 } else { 1_000 };
     let first = number("CUDA_RANDOM_SEED").unwrap_or(1);
     first..first + number("CUDA_RANDOM_PROGRAMS").unwrap_or(usual)
 }

@@ -156,6 +156,7 @@ impl<'a> Analysis<'a> {
     fn special(&mut self, special: Special) -> Form {
         let Launch { grid, block, cluster, shared, .. } = *self.launch;
         let at = usize::from(special.0 % 3);
+        let cluster = cluster.unwrap_or([1; 3]);
         let (count, is_place) = match special.0 / 3 {
             0 => (block[at].max(1), true),
             1 => (block[at].max(1), false),

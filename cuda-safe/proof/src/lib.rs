@@ -23,7 +23,7 @@
 //! let verdict = prove(&kernel, &Launch {
 //!     grid: [4, 1, 1],
 //!     block: [256, 1, 1],
-//!     cluster: [1, 1, 1],
+//!     cluster: None,
 //!     is_cooperative: false,
 //!     shared: 0,
 //!     arguments: &[Argument::pointer(), Argument::pointer(), Argument::pointer(), Argument::value(&count)],

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::slice::Clusters;
+
 /// An error in PTX text, and its line from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
@@ -63,6 +65,8 @@ pub(crate) struct Function<'a> {
     pub(crate) is_entry: bool,
     /// Whether another definition may take its place.
     pub(crate) is_weak: bool,
+    /// The clusters that it declares.
+    pub(crate) clusters: Option<Clusters>,
     /// Results.
     pub(crate) results: Vec<Variable<'a>>,
     /// Parameters.
@@ -114,8 +118,8 @@ pub(crate) enum Operand<'a> {
     Offset(&'a str, i128),
     /// An integer.
     Number(i128),
-    /// A floating-point number, with its bits if they are written as such.
-    Float(Option<u64>),
+    /// A floating-point number, with its bits and how many they are if they are written as such (`0f`, `0d`).
+    Float(Option<(u64, u8)>),
     /// `[base+offset]`
     Address(Box<Operand<'a>>, i128),
     /// `{a, b}`, `[a, {x, y}]` or `(a, b)`.
@@ -125,6 +129,54 @@ pub(crate) enum Operand<'a> {
     /// `d|p`
     Pair(Box<Operand<'a>>, Box<Operand<'a>>),
 }
+
+/// The directives between the parameters of a function and its body, and why a proof holds with each. Any other
+/// one is an error.
+pub(crate) const HEADER: [(&str, &str); 12] = [
+    (".attribute", "lists what `ATTRIBUTES` has"),
+    (
+        ".blocksareclusters",
+        "a launch counts clusters, and the block is that of `.reqntid`: `Function::clusters`",
+    ),
+    (".explicitcluster", "the driver refuses a launch that names no clusters"),
+    (".local_maxnreg", "registers, which no other thread sees"),
+    (".maxclusterrank", "the driver refuses a launch of larger clusters"),
+    (".maxnctapersm", "a hint: how many registers a thread has"),
+    (".maxnreg", "registers, which no other thread sees"),
+    (".maxntid", "the driver refuses a launch of more threads"),
+    (".minnctapersm", "a hint: how many registers a thread has"),
+    (".noreturn", "a function with a body is refused: it could return all the same"),
+    (".reqnctapercluster", "the clusters of each launch that names none: `Function::clusters`"),
+    (".reqntid", "the driver refuses a launch of other blocks"),
+];
+
+/// The directives outside of functions, and why a proof holds with each. Any other one is an error.
+pub(crate) const DIRECTIVES: [(&str, &str); 18] = [
+    (".address_size", "64, or the text is refused"),
+    (".alias", "each kernel of the text is refused: a name may stand for another function"),
+    (".attribute", "lists what `ATTRIBUTES` has"),
+    (".common", "the size of a shared variable is not known then, and a function may have another body"),
+    (".const", "a variable, whose size is read"),
+    (".entry", "a kernel, which is read"),
+    (".extern", "the size of a variable is not known then"),
+    (".file", "the name of a source file"),
+    (".func", "a function, which is read"),
+    (".global", "a variable, whose size is read"),
+    (".loc", "a line of a source file"),
+    (".pragma", "`nounroll`, or the text is refused"),
+    (".section", "of a debugger: the name begins with `.debug_`"),
+    (".shared", "a variable, whose size is read"),
+    (".target", "an architecture, perhaps with `debug`: other words change what instructions mean"),
+    (".version", "6.0 or later, which has the memory model that proofs rest on"),
+    (".visible", "other files may call it, which changes nothing of the function"),
+    (".weak", "the size of a shared variable is not known then, and a function may have another body"),
+];
+
+/// What `.attribute` may list, and why a proof holds with each. Anything else is an error.
+pub(crate) const ATTRIBUTES: [(&str, &str); 2] = [
+    (".managed", "the host may access the variable, too: the handle declares who does"),
+    (".unified", "a pointer to the function or variable is the same on all devices"),
+];
 
 /// Reads a PTX text.
 ///
@@ -162,8 +214,9 @@ fn tokens(text: &str) -> Result<Vec<(Token<'_>, u32)>, SyntaxError> {
         let length = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
-            let end = rest.find("*/").ok_or_else(|| error(line, "a comment does not end"))?;
-            end + 2
+            // `/*/` opens a comment, and does not end it.
+            let end = rest[2..].find("*/").ok_or_else(|| error(line, "a comment does not end"))?;
+            end + 4
         } else if first == '"' {
             let end = rest[1..].find('"').ok_or_else(|| error(line, "a string does not end"))?;
             let inside = &rest[1..=end];
@@ -231,6 +284,9 @@ fn number(word: &str) -> Option<i128> {
     };
     u64::from_str_radix(digits, radix).ok().map(i128::from)
 }
+
+/// The pragma that leaves the meaning of instructions as it is.
+const KNOWN_PRAGMA: &str = "nounroll";
 
 /// Operands within operands.
 const DEEPEST: u32 = 16;
@@ -327,11 +383,15 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             let word = self.word()?;
+            if !DIRECTIVES.iter().any(|(own, _)| *own == word) {
+                self.at -= 1;
+                return self.expected("a directive");
+            }
             match word {
                 ".visible" => {}
                 ".extern" => is_extern = true,
                 ".weak" | ".common" => is_weak = true,
-                ".attribute" => self.skip_group()?,
+                ".attribute" => self.attributes()?,
                 ".version" => {
                     let version = self.word()?;
                     return if has_memory_model(version) {
@@ -364,14 +424,16 @@ impl<'a> Reader<'a> {
                     return Ok(());
                 }
                 ".section" => {
-                    self.word()?;
+                    if !self.word()?.starts_with(".debug_") {
+                        return self.expected("a section of a debugger before this");
+                    }
                     return self.skip_group();
                 }
                 ".pragma" => {
-                    while !self.eat(';') {
-                        let Token::Text(_) = self.take() else { return self.expected("';' after a string") };
+                    if self.take() != Token::Text(KNOWN_PRAGMA) {
+                        return self.expected("the pragma \"nounroll\" before this");
                     }
-                    return Ok(());
+                    return self.expect(';');
                 }
                 ".alias" => {
                     module.has_aliases = true;
@@ -391,15 +453,29 @@ impl<'a> Reader<'a> {
                     module.functions.extend(function);
                     return Ok(());
                 }
-                ".global" | ".const" | ".shared" | ".tex" => {
+                _ => {
                     self.at -= 1;
                     self.variables(is_extern || is_weak && word == ".shared", &mut module.variables)?;
                     return self.expect(';');
                 }
-                _ => {
-                    self.at -= 1;
-                    return self.expected("a directive");
-                }
+            }
+        }
+    }
+
+    /// Reads `(.managed, ...)`.
+    fn attributes(&mut self) -> Result<(), SyntaxError> {
+        self.expect('(')?;
+        loop {
+            let word = self.word()?;
+            if !ATTRIBUTES.iter().any(|(own, _)| *own == word) {
+                self.at -= 1;
+                return self.expected("an attribute that a proof knows");
+            }
+            if self.peek() == Token::Sign('(') {
+                self.skip_group()?;
+            }
+            if !self.eat(',') {
+                return self.expect(')');
             }
         }
     }
@@ -429,7 +505,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
             match word {
                 "align" => align = Some(self.small()?),
-                "attribute" => self.skip_group()?,
+                "attribute" => self.attributes()?,
                 "v2" => lanes = 2,
                 "v4" => lanes = 4,
                 // The memory that a pointer points to.
@@ -497,32 +573,62 @@ impl<'a> Reader<'a> {
         let results = if is_entry { Vec::new() } else { self.parameters()? };
         let name = self.name()?;
         let parameters = self.parameters()?;
-        let mut returns = true;
+        let Some(clusters) = self.header()? else { return Ok(None) };
+        let body = self.body()?;
+        Ok(Some(Function { name, is_entry, is_weak, clusters, results, parameters, body }))
+    }
+
+    /// Reads what is between the parameters of a function and its body. Returns the clusters that it declares,
+    /// or nothing if there is no body.
+    fn header(&mut self) -> Result<Option<Option<Clusters>>, SyntaxError> {
+        let (mut threads, mut blocks, mut is_counted, mut returns) = (None, None, false, true);
         loop {
-            match self.peek() {
-                Token::Sign('{') if returns => break,
-                Token::Sign(';') => return Ok(None),
-                Token::Sign(',') => drop(self.take()),
-                Token::Word(
-                    ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm" | ".maxnreg"
-                    | ".local_maxnreg" | ".explicitcluster" | ".reqnctapercluster" | ".maxclusterrank"
-                    | ".blocksareclusters",
-                ) => drop(self.take()),
-                Token::Word(word) if number(word).is_some() => drop(self.take()),
-                // Of functions that are defined elsewhere. A body could return all the same.
-                Token::Word(".noreturn") => {
-                    self.at += 1;
-                    returns = false;
+            let Token::Word(word) = self.peek() else {
+                if self.peek() == Token::Sign(';') {
+                    return Ok(None);
                 }
-                Token::Word(".attribute") => {
-                    self.at += 1;
-                    self.skip_group()?;
+                if !returns || self.peek() != Token::Sign('{') {
+                    return self.expected("the body of a function that returns");
                 }
-                _ => return self.expected("the body of a function that returns"),
+                return Ok(Some(match (blocks, threads) {
+                    (Some(blocks), Some(_)) if is_counted => Some(Clusters { blocks, threads }),
+                    _ if is_counted => {
+                        return self
+                            .expected("`.reqntid` and `.reqnctapercluster` with `.blocksareclusters`");
+                    }
+                    (Some(blocks), _) => Some(Clusters { blocks, threads: None }),
+                    (None, _) => None,
+                }));
+            };
+            if !HEADER.iter().any(|(own, _)| *own == word) {
+                return self.expected("a directive of a function, or its body");
+            }
+            self.at += 1;
+            match word {
+                ".attribute" => self.attributes()?,
+                ".noreturn" => returns = false,
+                ".blocksareclusters" => is_counted = true,
+                ".explicitcluster" => {}
+                ".reqntid" => threads = Some(self.sizes()?),
+                ".reqnctapercluster" => blocks = Some(self.sizes()?),
+                _ => drop(self.sizes()?),
             }
         }
-        let body = self.body()?;
-        Ok(Some(Function { name, is_entry, is_weak, results, parameters, body }))
+    }
+
+    /// Reads up to three sizes, of which those that are missing are 1.
+    fn sizes(&mut self) -> Result<[u32; 3], SyntaxError> {
+        let mut sizes = [1; 3];
+        for (at, size) in sizes.iter_mut().enumerate() {
+            if at > 0 && !self.eat(',') {
+                break;
+            }
+            *size = self.small()?;
+            if *size == 0 {
+                return self.expected("a number above zero before this");
+            }
+        }
+        Ok(sizes)
     }
 
     fn location(&mut self) -> Result<(u32, u32), SyntaxError> {
@@ -575,7 +681,7 @@ impl<'a> Reader<'a> {
                     let line = self.line();
                     self.at += 1;
                     // Others, such as `used_bytes_mask`, change what the next instruction does.
-                    if self.take() != Token::Text("nounroll") {
+                    if self.take() != Token::Text(KNOWN_PRAGMA) {
                         let words = vec!["pragma"];
                         let unknown = Instruction { guard: None, words, operands: Vec::new(), line };
                         list.push(Statement::Instruction(unknown));
@@ -733,10 +839,14 @@ impl<'a> Reader<'a> {
                 if let Some(value) = number(word) {
                     return Ok(Operand::Number(value));
                 }
-                let bits = |digits: Option<&str>| digits.and_then(|it| u64::from_str_radix(it, 16).ok());
-                let float = word.strip_prefix("0f").or_else(|| word.strip_prefix("0F"));
-                let double = word.strip_prefix("0d").or_else(|| word.strip_prefix("0D"));
-                Ok(Operand::Float(bits(float).or_else(|| bits(double))))
+                let bits = match word.get(..2) {
+                    Some("0f" | "0F") => Some(32),
+                    Some("0d" | "0D") => Some(64),
+                    _ => None,
+                };
+                let value = bits.filter(|bits| word.len() == 2 + bits / 4);
+                let value = value.and_then(|_| u64::from_str_radix(&word[2..], 16).ok());
+                Ok(Operand::Float(value.zip(bits.and_then(|bits| u8::try_from(bits).ok()))))
             }
             Token::Word(_) => {
                 let name = self.name()?;

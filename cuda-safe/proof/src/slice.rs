@@ -273,11 +273,21 @@ pub struct Parameter {
     pub align: u32,
 }
 
+/// The clusters that a kernel declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Clusters {
+    /// The blocks of each (`.reqnctapercluster`).
+    pub(crate) blocks: [u32; 3],
+    /// The threads of a block, if the grid of a launch counts clusters (`.blocksareclusters`).
+    pub(crate) threads: Option<[u32; 3]>,
+}
+
 /// A kernel, reduced to what feeds addresses, guards and accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
+    pub(crate) clusters: Option<Clusters>,
     pub(crate) objects: Vec<Object>,
     /// The bits of each register, 1 for predicates.
     pub(crate) registers: Vec<u8>,
@@ -304,7 +314,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 5\0";
+const MAGIC: &[u8] = b"cuda-proof slice 6\0";
 
 impl Kernel {
     /// The kernel's name in PTX.
@@ -336,6 +346,18 @@ impl Kernel {
     pub fn asks_for_clusters(&self) -> bool {
         let asks = |it: &Operand| matches!(it, Operand::Special(it) if it.is_of_cluster());
         self.steps.iter().any(|step| step.from.iter().any(asks))
+    }
+
+    /// The blocks of a cluster, if the kernel declares them. A launch need not name them.
+    #[must_use]
+    pub fn clusters(&self) -> Option<[u32; 3]> {
+        self.clusters.map(|it| it.blocks)
+    }
+
+    /// Whether the grid of a launch counts clusters of the kernel, and not blocks.
+    #[must_use]
+    pub fn counts_clusters(&self) -> bool {
+        self.clusters.is_some_and(|it| it.threads.is_some())
     }
 
     /// The parts of parameters that a proof depends on, each with the parameter's index, the offset, and the
@@ -379,6 +401,9 @@ impl Kernel {
             out.number(it.bytes);
             out.number(it.align);
         });
+        let clusters = self.clusters.map(|it| [Some(it.blocks), it.threads].into_iter().flatten().flatten());
+        let clusters: Vec<u32> = clusters.into_iter().flatten().collect();
+        out.list(&clusters, |out, it| out.number(*it));
         out.list(&self.objects, |out, it| {
             out.text(&it.name);
             out.index(Space::ALL, it.space);
@@ -431,6 +456,12 @@ impl Kernel {
         let name = input.text()?;
         let parameters =
             input.list(|input| Ok(Parameter { bytes: input.number()?, align: input.number()? }))?;
+        let clusters = match input.list(Input::number)?[..] {
+            [] => None,
+            [x, y, z] => Some(Clusters { blocks: [x, y, z], threads: None }),
+            [x, y, z, a, b, c] => Some(Clusters { blocks: [x, y, z], threads: Some([a, b, c]) }),
+            _ => return Err(NotASlice),
+        };
         let objects = input.list(|input| {
             Ok(Object {
                 name: input.text()?,
@@ -469,7 +500,8 @@ impl Kernel {
             Ok(step)
         })?;
         let graph = Graph::default();
-        let mut kernel = Self { name, parameters, objects, registers, steps, files, texts, handles, graph };
+        let mut kernel =
+            Self { name, parameters, clusters, objects, registers, steps, files, texts, handles, graph };
         if !input.0.is_empty() || !kernel.is_well_formed() {
             return Err(NotASlice);
         }

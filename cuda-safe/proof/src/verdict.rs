@@ -182,11 +182,22 @@ pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
 /// Does what [`prove`] does with a budget of its own.
 #[must_use]
 pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
+    let seen = match launch.as_seen_by(kernel) {
+        Ok(seen) => seen,
+        Err(reason) => {
+            return Verdict::Refused(Refusal {
+                kernel: kernel.name.clone(),
+                place: None,
+                is_certain: false,
+                reason,
+            });
+        }
+    };
     let mut left = budget;
     let mut unstable = BTreeSet::new();
     let mut is_thorough = true;
     loop {
-        let mut analysis = Analysis::new(kernel, launch, left);
+        let mut analysis = Analysis::new(kernel, &seen, left);
         analysis.unstable.clone_from(&unstable);
         analysis.is_thorough = is_thorough;
         let mut walk = Walk::new(&mut analysis, &kernel.graph);
@@ -295,8 +306,8 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
         [x, y, z] => format!("({x}, {y}, {z})"),
     };
     let mut given = format!("grid {}, block {}", size(launch.grid), size(launch.block));
-    if launch.cluster != [1, 1, 1] {
-        let _ = write!(given, ", cluster {}", size(launch.cluster));
+    if let Some(cluster) = launch.cluster {
+        let _ = write!(given, ", cluster {}", size(cluster));
     }
     if launch.shared != 0 {
         let _ = write!(given, ", {} bytes of shared memory", launch.shared);

@@ -71,10 +71,10 @@ struct Known {
     kernel: cuda_proof::Kernel,
     /// The parts of values that verdicts depend on: parameter, offset, bytes.
     numbers: Vec<(usize, usize, usize)>,
-    /// The clusters that the kernel's source declares.
-    cluster: Option<Dim3>,
     /// Whether verdicts depend on the clusters.
     asks_for_clusters: bool,
+    /// Whether the grid of a launch counts clusters.
+    counts_clusters: bool,
     verdicts: Mutex<Verdicts>,
 }
 
@@ -215,9 +215,15 @@ impl KernelProof {
             return self.check_contract(config, values, all);
         }
         let known = self.on_device(kernel, values)?;
-        if values.target.stream.is_none() && known.asks_for_clusters {
+        let stream = values.target.stream;
+        if stream.is_none() && known.asks_for_clusters {
             let reason = "it asks where its block is in its cluster, and a node keeps the clusters that \
                           other operations gave it";
+            return Err(not_proven(values.target.kernel, reason));
+        }
+        if known.counts_clusters && stream.is_none_or(|it| it.is_capturing()) {
+            let reason = "its grid counts clusters (`.blocksareclusters`), and whether that of a node does is \
+                          not known";
             return Err(not_proven(values.target.kernel, reason));
         }
         let shape = known.shape(config);
@@ -436,7 +442,10 @@ impl KernelProof {
                 kernel.clone()
             }
         };
-        Known::new(kernel, cluster, values.descriptions)
+        if cluster.is_some_and(|it| kernel.clusters() != Some(it.into())) {
+            return Err("it has other clusters than its PTX declares: an attribute was set".to_owned());
+        }
+        Known::new(kernel, values.descriptions)
     }
 }
 
@@ -454,7 +463,6 @@ fn place_of(key: &[u64]) -> usize {
 impl Known {
     fn new(
         kernel: cuda_proof::Kernel,
-        cluster: Option<Dim3>,
         descriptions: &'static [Description],
     ) -> std::result::Result<Self, String> {
         let own = descriptions.iter().map(|it| wide(it.bytes));
@@ -488,16 +496,18 @@ impl Known {
                 numbers.push((parameter, start, (end - start).min(8)));
             }
         }
-        let asks_for_clusters = kernel.asks_for_clusters();
+        let (asks_for_clusters, counts_clusters) = (kernel.asks_for_clusters(), kernel.counts_clusters());
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { id, kernel, numbers, cluster, asks_for_clusters, verdicts: Mutex::default() })
+        Ok(Self { id, kernel, numbers, asks_for_clusters, counts_clusters, verdicts: Mutex::default() })
     }
 
     /// Returns the kernel and the shape of a launch, with which its key begins.
     #[inline]
     fn shape(&self, config: &LaunchConfig<'_>) -> [u64; SHAPE] {
-        let (grid, block, cluster) = (config.grid, config.block, self.cluster_of(config));
+        let (grid, block) = (config.grid, config.block);
+        // No cluster has no blocks.
+        let cluster = config.clusters().unwrap_or(Dim3 { x: 0, y: 0, z: 0 });
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         [
             self.id,
@@ -536,12 +546,6 @@ impl Known {
                 let value = unsafe { values.number(*it) };
                 value == *own
             })
-    }
-
-    /// Returns the clusters of a launch.
-    #[inline]
-    fn cluster_of(&self, config: &LaunchConfig<'_>) -> Dim3 {
-        config.clusters().or(self.cluster).unwrap_or(Dim3 { x: 1, y: 1, z: 1 })
     }
 
     /// Returns the verdict on a launch, which is proven now unless it is in the cache of the kernel.
@@ -585,7 +589,7 @@ impl Known {
             &Launch {
                 grid: config.grid.into(),
                 block: config.block.into(),
-                cluster: self.cluster_of(config).into(),
+                cluster: config.clusters().map(Into::into),
                 is_cooperative: config.is_cooperative(),
                 shared,
                 arguments: &arguments,

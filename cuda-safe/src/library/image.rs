@@ -179,7 +179,7 @@ mod tests {
     use super::{any, ptx};
     use crate::error::Detail;
 
-    const TEXT: &[u8] = b" // made by hand\n/* for\ntests */.version 8.0\n.target sm_90\n";
+    const TEXT: &[u8] = b" // made by hand\n/*/ for\ntests */.version 8.0\n.target sm_90\n";
 
     #[test]
     fn text_is_given_one_zero_byte_whatever_it_ends_with() {
@@ -200,7 +200,7 @@ mod tests {
             b"\x7fELF",
             b"\x50\xED\x55\xBA",
             b"// no end",
-            b"/* no end *",
+            b"/*/ .version 8.0",
             b"!<arch>\n.version",
         ];
         for bytes in others {

@@ -21,6 +21,12 @@ use std::thread::{self, ThreadId};
 
 use cuda_safe::stream::AsStream;
 
+/// Returns whether `ci/test --all` runs: then tests of random inputs make more of them.
+#[must_use]
+pub fn all() -> bool {
+    std::env::var_os("CUDA_TEST_ALL").is_some()
+}
+
 /// One test at a time in a process. This is the first value of every test of a program with gates, so that
 /// it is dropped last.
 ///

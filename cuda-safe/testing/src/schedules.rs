@@ -1,7 +1,7 @@
 //! Repeats tests in the schedules of the emulator.
 
 /// Runs tests of this binary again in other schedules of the emulator than the default one: two of them, or
-/// all with `CI=true`. Does nothing without the emulator.
+/// all in `ci/test --all`. Does nothing without the emulator.
 pub fn in_all_schedules(tests: &str, count: usize) {
     let schedule = "CUDA_EMULATOR_SCHEDULE";
     if std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") || std::env::var_os(schedule).is_some() {
@@ -9,8 +9,7 @@ pub fn in_all_schedules(tests: &str, count: usize) {
         return;
     }
     let all = ["eager", "random:1", "random:2", "random:3"];
-    let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    for chosen in if in_ci { &all[..] } else { &all[..2] } {
+    for chosen in if crate::all() { &all[..] } else { &all[..2] } {
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .arg(tests)
             .env(schedule, chosen)

@@ -242,6 +242,72 @@ fn loaded_code_that_cannot_be_proven_is_refused_with_the_reason() -> Result<()> 
     Ok(())
 }
 
+/// x[block * threads + thread] = 1, of blocks of 64 threads in clusters of two, which the grid counts.
+#[cfg(cudart_13_0)]
+const PAIRS: &str = "
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry pairs(.param .u64 x) .blocksareclusters .reqntid 64, 1, 1 .reqnctapercluster 2, 1, 1
+{
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [x];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r4, %r1, %r2, %r3;
+    mul.wide.u32 %rd2, %r4, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], 1;
+    ret;
+}";
+
+#[cfg(cudart_13_0)]
+#[test]
+fn a_grid_that_counts_clusters_is_proven_and_run_as_such() -> Result<()> {
+    let _alone = alone();
+    if Device::current()?.attribute(sys::cudaDevAttrClusterLaunch)? == 0 {
+        println!("this device has no clusters");
+        return Ok(());
+    }
+    let (library, mut stream) = (Library::from_ptx(PAIRS)?, Stream::new()?);
+    // SAFETY: the parameter is the address of an element for each thread.
+    let kernel = unsafe { library.kernel::<(*mut u32,)>("pairs") }?;
+    let pairs = library.checked_kernel::<(*mut u32,)>("pairs")?;
+    for block in [1, 64] {
+        let mut data = DeviceBuffer::<u32>::alloc_zeroed(4 * 2 * 64)?;
+        // SAFETY: there are as many elements as threads.
+        unsafe { launch!(kernel<<<4, block, 0, &stream>>>(&mut data)) }?;
+        assert_eq!(data.to_vec()?, [1; 4 * 2 * 64], "block {block}");
+        assert_eq!(pairs.needs((4, block), ((),))?[0].written, 0..4 * 4 * 2 * 64);
+        launch!(pairs<<<4, block, 0, &stream>>>(&mut data))?;
+        let fewer = &mut data.slice_mut(..4 * 64)?;
+        let refused = refusal(launch!(pairs<<<4, block, 0, &stream>>>(fewer)));
+        assert!(refused.to_string().contains("may write [256..512]"), "{refused}");
+    }
+    let mut data = DeviceBuffer::<u32>::alloc_zeroed(4 * 2 * 64)?;
+    // SAFETY: the launch is refused.
+    let error = unsafe { launch!(kernel<<<4, 32, 0, &stream>>>(&mut data)) }.unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorInvalidValue, "{error}");
+    let _ = cuda_safe::error::take_last();
+    let config = |block: u32| cuda_safe::launch::LaunchConfig::new(4, block);
+    let mut graph = Graph::new()?;
+    let refused = [
+        (refusal(pairs.launch(config(32), &stream, (&mut data,))), "the launch has [32, 1, 1]"),
+        (refusal(pairs.launch(config(1).cluster(2), &stream, (&mut data,))), "must not name clusters"),
+        (refusal(pairs.needs(config(1).cluster(1), ((),))), "must not name clusters"),
+        (refusal(pairs.launch(config(1).cooperative(), &stream, (&mut data,))), "must not be cooperative"),
+        (refusal(graph.add(&[], node::checked_kernel(&pairs, (4, 1), (&mut data,)))), "that of a node"),
+        (refusal(stream.capture(|it| pairs.launch(config(1), it, (&mut data,)))), "that of a node"),
+    ];
+    for (refused, words) in refused {
+        assert_eq!(refused.detail().kind(), ErrorKind::Proof, "{refused}");
+        assert!(refused.to_string().contains(words), "{refused}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_library_says_which_kernels_it_has() -> Result<()> {
     let _alone = alone();

@@ -3,7 +3,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::kernel::{ATTRIBUTES, dimensions, prepare};
+use super::kernel::{ATTRIBUTES, dimensions, node_of, prepare};
 use super::memcpy::solid;
 use super::symbol::{VariableRange, VariableSide, request};
 use super::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
@@ -40,7 +40,7 @@ pub(super) fn kernel(
         ..LaunchShape::default()
     };
     let function = given.func;
-    let launch = prepare(machine, device, function, shape, given.kernelParams)?;
+    let launch = node_of(prepare(machine, device, function, shape, given.kernelParams)?)?;
     Ok(NodeOp::Kernel(Box::new(KernelNode::new(function.addr(), launch))))
 }
 

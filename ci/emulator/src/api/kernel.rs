@@ -94,6 +94,11 @@ pub(super) fn prepare(
     Ok(launch)
 }
 
+/// A launch that becomes a node. What a node's grid counts is not known of a kernel with `.blocksareclusters`.
+pub(super) fn node_of(launch: Launch) -> Answer<Launch> {
+    if launch.program.counts_clusters { Err(cudaErrorNotSupported) } else { Ok(launch) }
+}
+
 /// The attributes of a launch.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Attributes {
@@ -203,7 +208,7 @@ fn launch_now(
         if machine.streams.get(stream)?.device != device {
             return Err(cudaErrorInvalidResourceHandle);
         }
-        let op = NodeOp::Kernel(Box::new(KernelNode::new(function.addr(), launch)));
+        let op = NodeOp::Kernel(Box::new(KernelNode::new(function.addr(), node_of(launch)?)));
         return machine.add_captured(stream, call.name, || Some(op)).map(drop);
     }
     submit_task(&mut machine, stream, device, call.name, Box::new(Kernel::new(launch)))?;

@@ -81,6 +81,8 @@ pub(crate) struct Program {
     pub(crate) required_threads: Option<[u32; 3]>,
     /// The shape of the clusters that its blocks come in, when declared.
     pub(crate) cluster: Option<[u32; 3]>,
+    /// Whether the grid of a launch counts these clusters, and not blocks.
+    pub(crate) counts_clusters: bool,
     /// Bytes of constant memory that the module declares.
     pub(crate) constant_bytes: u64,
     /// Whether a correct kernel may show in which order its blocks run: by atomic operations, fences,
@@ -309,11 +311,14 @@ pub(crate) struct Strength {
     pub(crate) acquires: bool,
     /// Whether it releases by itself, without a fence before it.
     pub(crate) releases: bool,
+    /// Whether it is a volatile access.
+    pub(crate) volatile: bool,
 }
 
 impl Strength {
     /// That of an atomic operation without further words.
-    pub(crate) const RELAXED: Self = Self { scope: Scope::Device, acquires: false, releases: false };
+    pub(crate) const RELAXED: Self =
+        Self { scope: Scope::Device, acquires: false, releases: false, volatile: false };
 }
 
 /// A load or store.

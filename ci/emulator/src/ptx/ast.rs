@@ -305,6 +305,8 @@ pub(crate) struct Function {
     pub(crate) required_threads: Option<[u32; 3]>,
     /// `.reqnctapercluster`: the shape of its clusters, when declared.
     pub(crate) cluster: Option<[u32; 3]>,
+    /// `.blocksareclusters`: the grid of a launch counts these clusters.
+    pub(crate) counts_clusters: bool,
     /// Its statements; `None` for a declaration.
     pub(crate) body: Option<Vec<Statement>>,
     /// Line of its declaration.

@@ -225,6 +225,10 @@ impl<'a> Parser<'a> {
                 Token::Dot("maxntid") => function.max_threads = Some(self.triple()?),
                 Token::Dot("reqntid") => function.required_threads = Some(self.triple()?),
                 Token::Dot("reqnctapercluster") => function.cluster = Some(self.triple()?),
+                Token::Dot("blocksareclusters") => {
+                    self.tokens.take();
+                    function.counts_clusters = true;
+                }
                 // Performance directives: they bind the hardware's compiler only.
                 Token::Dot(_) => {
                     self.tokens.take();

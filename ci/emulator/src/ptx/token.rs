@@ -56,11 +56,12 @@ impl<'a> Tokens<'a> {
                 _ if c.is_ascii_whitespace() || c == 0 => at += 1,
                 b'/' if rest.starts_with("//") => at += rest.find('\n').unwrap_or(rest.len()),
                 b'/' if rest.starts_with("/*") => {
-                    let Some(end) = rest.find("*/") else {
+                    // `/*/` opens a comment, and does not end it.
+                    let Some(end) = rest[2..].find("*/") else {
                         return Err(SyntaxError { line, message: "a comment does not end".into() });
                     };
-                    line += count_lines(&rest[..end]);
-                    at += end + 2;
+                    line += count_lines(&rest[..end + 2]);
+                    at += end + 4;
                 }
                 b'"' => {
                     let Some(end) = rest[1..].find('"') else {

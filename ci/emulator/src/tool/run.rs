@@ -10,6 +10,8 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 use std::{env, fs};
 
+use cudart_emulator::{KINDS, check_variables};
+
 use super::summary::Summary;
 
 pub(super) const USAGE: &str = "\
@@ -27,13 +29,35 @@ cuda-emulate run [OPTION...] -- COMMAND [ARGUMENT...]
 
 /// The options of one run.
 struct Options {
+    /// Variables for the processes.
     variables: Vec<(&'static str, OsString)>,
     junit: Option<PathBuf>,
     report: Option<PathBuf>,
     suppress: Option<PathBuf>,
+    /// The kinds of findings that fail the run, or all.
     fail_on: Option<Vec<String>>,
     code: u8,
     command: Vec<OsString>,
+}
+
+/// The checks, and the variables that switch them on.
+const CHECKS: [(&str, &str); 3] = [
+    ("races", "CUDA_EMULATOR_RACES"),
+    ("initcheck", "CUDA_EMULATOR_INITCHECK"),
+    ("leaks", "CUDA_EMULATOR_LEAKS"),
+];
+
+/// The words of a list with commas: some of these, or one of `alone` without others.
+fn words(option: &str, list: &str, of: &[&str], alone: &[&str]) -> Result<Vec<String>, String> {
+    let words: Vec<&str> = list.split(',').collect();
+    let is_right = |word: &&str| of.contains(word) || alone.contains(word) && words.len() == 1;
+    match words.iter().find(|word| !is_right(word)) {
+        None => Ok(words.into_iter().map(str::to_owned).collect()),
+        Some(wrong) => {
+            let of = of.join(",");
+            Err(format!("{option} {wrong:?}: expected {}, or words of {of}", alone.join(" or ")))
+        }
+    }
 }
 
 fn read(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String> {
@@ -46,7 +70,8 @@ fn read(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String
         code: 99,
         command: Vec::new(),
     };
-    let mut checks = "races".to_owned();
+    let names = CHECKS.map(|it| it.0);
+    let mut checks = vec!["races".to_owned()];
     while let Some(name) = arguments.next() {
         if name == "--" {
             options.command = arguments.collect();
@@ -57,22 +82,22 @@ fn read(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String
             break;
         };
         let value = arguments.next().ok_or_else(|| format!("{option} needs a value"))?;
-        let text = || value.to_str().map(str::to_owned).ok_or_else(|| format!("{option} is no text"));
+        let text = value.to_string_lossy().into_owned();
         match option {
             "--device" => options.variables.push(("CUDA_EMULATOR_DEVICE", value)),
             "--schedule" => options.variables.push(("CUDA_EMULATOR_SCHEDULE", value)),
-            "--check" => checks = text()?,
+            "--check" => checks = words(option, &text, &names, &["none"])?,
             "--suppress" => options.suppress = Some(whole(value)?),
-            "--junit" => options.junit = Some(whole(value)?),
-            "--report" => options.report = Some(whole(value)?),
+            "--junit" => options.junit = Some(writable(option, value)?),
+            "--report" => options.report = Some(writable(option, value)?),
             "--fail-on" => {
-                let kinds = text()?;
                 options.fail_on =
-                    (kinds != "all").then(|| kinds.split(',').map(|kind| kind.replace('-', " ")).collect());
+                    Some(words(option, &text, &KINDS, &["all", "none"])?).filter(|it| it[0] != "all");
             }
             "--exit-code" => {
-                let code = text()?.parse().ok().filter(|code| *code > 0);
-                options.code = code.ok_or("--exit-code is no number from 1 to 255")?;
+                let code = text.parse().ok().filter(|code| *code > 0);
+                options.code =
+                    code.ok_or_else(|| format!("{option} {text:?}: expected a number from 1 to 255"))?;
             }
             _ => return Err(format!("{option} is unknown")),
         }
@@ -80,18 +105,26 @@ fn read(mut arguments: impl Iterator<Item = OsString>) -> Result<Options, String
     if options.command.is_empty() {
         return Err("run needs a command".to_owned());
     }
-    for (name, variable) in [
-        ("races", "CUDA_EMULATOR_RACES"),
-        ("initcheck", "CUDA_EMULATOR_INITCHECK"),
-        ("leaks", "CUDA_EMULATOR_LEAKS"),
-    ] {
-        let wanted = checks.split(',').any(|check| check == name);
+    for (name, variable) in CHECKS {
+        let wanted = checks.iter().any(|check| check == name);
         options.variables.push((variable, if wanted { "1" } else { "0" }.into()));
     }
-    if let Some(wrong) = checks.split(',').find(|it| !["races", "initcheck", "leaks", "none"].contains(it)) {
-        return Err(format!("--check {wrong} is unknown"));
-    }
+    options.variables.extend(options.suppress.clone().map(|file| ("CUDA_EMULATOR_SUPPRESS", file.into())));
+    let given = |name: &str| options.variables.iter().rev().find(|it| it.0 == name).map(|it| it.1.clone());
+    check_variables(std::iter::empty(), given).map_err(|error| {
+        ["DEVICE", "SCHEDULE", "SUPPRESS"].into_iter().fold(error, |error, name| {
+            error.replace(&format!("CUDA_EMULATOR_{name} is"), &format!("--{}", name.to_lowercase()))
+        })
+    })?;
     Ok(options)
+}
+
+/// A file that can be written.
+fn writable(option: &str, path: OsString) -> Result<PathBuf, String> {
+    let path = whole(path)?;
+    let opened = fs::File::options().create(true).append(true).open(&path);
+    opened.map_err(|error| format!("{option} {}: expected a file to write to: {error}", path.display()))?;
+    Ok(path)
 }
 
 /// A path for processes that run elsewhere.
@@ -116,9 +149,6 @@ pub(super) fn run(
     command.args(rest).envs(options.variables.iter().map(|(name, value)| (name, value)));
     command.env("LD_LIBRARY_PATH", super::loader_path(folder));
     command.env("CUDA_EMULATOR_REPORT", &report);
-    if let Some(file) = &options.suppress {
-        command.env("CUDA_EMULATOR_SUPPRESS", file);
-    }
     // A test whose process has a finding fails by itself, so that ctest and others name it.
     let every = options.fail_on.is_none();
     if every {
@@ -147,7 +177,8 @@ pub(super) fn run(
             .map_err(|error| (format!("{}: {error}", file.display()), 1))?;
     }
     let own = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    let fails_on = |kind: &str| options.fail_on.as_ref().is_none_or(|list| list.iter().any(|it| it == kind));
+    let fails_on =
+        |kind: &str| options.fail_on.as_ref().is_none_or(|list| list.contains(&kind.replace(' ', "-")));
     // A run that has checked nothing must not look like one that has found nothing.
     let is_strict = options.fail_on.as_ref().is_none_or(|list| list.iter().any(|it| it != "none"));
     let fails = summary.kinds().any(fails_on) || summary.is_empty() && is_strict;

@@ -3,11 +3,13 @@
 
 mod arrays;
 mod built;
+mod cells;
 mod hopper;
 mod kernels;
 mod library;
 mod mistakes;
 mod nested;
+mod options;
 mod programs;
 mod races;
 mod scripts;

@@ -57,6 +57,30 @@ fn another_wish_is_refused_by_name() {
     assert!(stderr.contains("CUDA_RUNNER is \"both\""), "{stderr}");
 }
 
+/// The scripts of `ci` whose heads have options, and `ci/test`.
+#[test]
+fn every_script_with_options_refuses_a_wrong_one() {
+    let mut tried = Vec::new();
+    for entry in std::fs::read_dir("..").unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let Ok(source) = std::fs::read_to_string(&path) else { continue };
+        let own = |line: &str| {
+            line.split_once(&format!("ci/{name} "))
+                .is_some_and(|it| it.1.trim_start_matches('[').starts_with("--"))
+        };
+        let head = source.lines().skip(1).take_while(|line| line.starts_with('#'));
+        if source.starts_with("#!") && head.filter(|line| own(line)).count() > 0 {
+            let output = Command::new(&path).arg("--wrong").output().unwrap();
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.code() == Some(2) && text.contains("--wrong"), "{name}: {text}");
+            tried.push(name);
+        }
+    }
+    tried.sort();
+    assert_eq!(tried, ["bench", "compare", "demo", "first-program", "headers", "setup", "snapshot", "test"]);
+}
+
 #[test]
 fn another_target_folder_takes_the_build_that_the_user_has() {
     let first = Path::new(&folder()).join("libcudart.so.13").canonicalize().unwrap();

@@ -211,13 +211,9 @@ fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
         "{words}"
     );
     assert!(words.contains(":3: suppresses nothing in this run: leak x.cu:1 gone\n"), "{words}");
-    std::fs::write(&accepted, "race meets.cu:6").unwrap();
-    assert!(text(&run(&[]).stderr).contains("line 1: expected KIND FILE:LINE REASON"));
     std::fs::write(&accepted, "").unwrap();
     assert_eq!(run(&["--fail-on", "leak,fault"]).status.code(), Some(0));
     assert_eq!(run(&["--fail-on", "leak,race", "--exit-code", "7"]).status.code(), Some(7));
-    assert!(text(&run(&["--device", "h300"]).stderr).contains("expected one of t4, a100"));
-    assert_eq!(run(&["--speed", "fast"]).status.code(), Some(2));
     let output = emulate(&["run", "--", "/bin/true"]);
     assert!(output.status.code() == Some(99) && text(&output.stderr).contains("  nothing was checked: "));
     assert_eq!(emulate(&["run", "--fail-on", "none", "--", "/bin/true"]).status.code(), Some(0));

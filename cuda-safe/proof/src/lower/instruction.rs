@@ -457,6 +457,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         b: &Source<'a>,
         rest: &[Source<'a>],
     ) -> Refused {
+        let all = self.results(results)?;
         let ty = it.words.last().and_then(|word| integer(word));
         let (op, is_unsigned) = match it.words.get(1).copied().unwrap_or_default() {
             "eq" => (Some(Op::Eq), false),
@@ -480,8 +481,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         } else if let Some(test) = self.float_test(it, a, b)? {
             test
         } else {
-            let results = self.results(results)?;
-            self.unknown(results, Origin::Float, &[a.clone(), b.clone()]);
+            self.unknown(all, Origin::Float, &[a.clone(), b.clone()]);
             return Ok(());
         };
         let (first, second) = match results {
@@ -520,9 +520,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
         b: &Source<'a>,
     ) -> Refused<Option<Operand>> {
         let last = it.words.last().copied().unwrap_or_default();
-        let (Some((bits, least, infinity)), Source::Float(Some(limit))) = (float(last), b) else {
+        let (Some((bits, least, infinity)), Source::Float(Some((limit, own)))) = (float(last), b) else {
             return Ok(None);
         };
+        if *own != bits {
+            return Ok(None);
+        }
         // Below the least normal number, `ftz` changes the order.
         if !(least..=infinity).contains(&i128::from(*limit)) {
             return Ok(None);

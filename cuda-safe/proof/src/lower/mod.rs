@@ -117,6 +117,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let kernel = Kernel {
             name: function.name.to_owned(),
             parameters,
+            clusters: function.clusters,
             objects: Vec::new(),
             registers: Vec::new(),
             steps: Vec::new(),
@@ -376,7 +377,13 @@ impl<'m, 'a> Lowering<'m, 'a> {
     fn value(&mut self, source: &Source<'a>, bits: u8, may_be_wider: bool) -> Refused<Operand> {
         let name = match source {
             Source::Number(value) => return number(*value, bits),
-            Source::Float(Some(value)) => return number(i128::from(*value), bits),
+            // ptxas converts a number of another width, or takes its bits: nvcc writes none.
+            Source::Float(Some((value, own))) if *own == bits => return number(i128::from(*value), bits),
+            Source::Float(Some((_, own))) => {
+                return Err(format!(
+                    "a floating-point number of {own} bits where the instruction has {bits}"
+                ));
+            }
             Source::Offset(name, by) => {
                 let base = self.value(&Source::Name(name), bits, false)?;
                 let to = self.temporary(bits);
@@ -387,14 +394,16 @@ impl<'m, 'a> Lowering<'m, 'a> {
             Source::Name(name) => *name,
             _ => return Err("an operand of an unknown form".to_owned()),
         };
-        if let Some(special) = special(name) {
+        // A declaration hides a special register of the same name.
+        let found = self.find(name);
+        if let (None, Some(special)) = (&found, special(name)) {
             return match special {
                 Some(special) => Ok(Operand::Special(special)),
                 // A register that nothing writes: each use may see another value.
                 None => Ok(Operand::Register(self.temporary(bits))),
             };
         }
-        match self.find(name) {
+        match found {
             Some(Entity::Register(it)) if self.bits(it) == bits || may_be_wider && self.bits(it) > bits => {
                 Ok(Operand::Register(it))
             }
@@ -445,16 +454,25 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
     }
 
-    /// Returns the registers among the results of an instruction; `_` is none.
+    /// Returns the registers among the results of an instruction; `_` is none. No manual says which value a
+    /// register has that is written twice.
     fn results(&mut self, source: &Source<'a>) -> Refused<Vec<u32>> {
+        let all = self.each_result(source)?;
+        if all.iter().enumerate().any(|(at, it)| all[..at].contains(it)) {
+            return Err("one register twice among the results".to_owned());
+        }
+        Ok(all)
+    }
+
+    fn each_result(&mut self, source: &Source<'a>) -> Refused<Vec<u32>> {
         match source {
             Source::Name("_") => Ok(Vec::new()),
             Source::Name(name) => Ok(vec![self.register(name)?]),
             Source::List(list) => {
-                let lists: Refused<Vec<_>> = list.iter().map(|it| self.results(it)).collect();
+                let lists: Refused<Vec<_>> = list.iter().map(|it| self.each_result(it)).collect();
                 Ok(lists?.concat())
             }
-            Source::Pair(first, second) => Ok([self.results(first)?, self.results(second)?].concat()),
+            Source::Pair(first, second) => Ok([self.each_result(first)?, self.each_result(second)?].concat()),
             _ => Err("a result of an unknown form".to_owned()),
         }
     }
@@ -511,6 +529,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
             return Err("a call of an unknown form".to_owned());
         };
         let arguments = operands.next_if(|it| matches!(it, Source::List(_)));
+        // The prototype of an indirect call follows, and a register may have a function's name.
+        if operands.next().is_some() || self.find(name).is_some() {
+            return Err("a call through a pointer".to_owned());
+        }
         let slots = |this: &mut Self, list: Option<&Source<'a>>| -> Refused<Vec<usize>> {
             let Some(Source::List(list)) = list else { return Ok(Vec::new()) };
             let slot = |it: &Source<'a>| match it {

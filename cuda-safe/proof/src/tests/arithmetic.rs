@@ -178,6 +178,7 @@ fn kernel(steps: Vec<Step>) -> Kernel {
     Kernel {
         name: "k".to_owned(),
         parameters: vec![Parameter { bytes: 1, align: 1 }],
+        clusters: None,
         objects: Vec::new(),
         registers,
         steps,
@@ -196,7 +197,7 @@ fn every_instruction_on_eight_bits_is_within_what_the_analysis_says() {
     let launch = Launch {
         grid: [1; 3],
         block: [1; 3],
-        cluster: [1; 3],
+        cluster: None,
         is_cooperative: false,
         shared: 0,
         arguments: &[Argument { bytes: &[0], pointers: &[] }],
@@ -291,7 +292,7 @@ fn random_programs_on_eight_bits_are_within_what_the_analysis_says() {
     let launch = Launch {
         grid: [1; 3],
         block: [1; 3],
-        cluster: [1; 3],
+        cluster: None,
         is_cooperative: false,
         shared: 0,
         arguments: &[],

@@ -69,6 +69,7 @@ ret;
 .reg .pred %p<9>;
 .reg .b16 %h<9>;
 .reg .f32 %f<9>;
+.reg .f64 %fd<9>;
 .reg .b32 %r<30>;
 .reg .b64 %rd<30>;
 .shared .align 4 .b8 own[400];

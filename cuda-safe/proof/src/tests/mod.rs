@@ -5,6 +5,8 @@ mod barriers;
 mod clamps;
 mod doubtful;
 mod fooled;
+mod headers;
+mod meaning;
 mod oracle;
 mod relations;
 mod rounds;

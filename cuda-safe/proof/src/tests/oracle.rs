@@ -258,7 +258,7 @@ impl<'m, 'a> Machine<'m, 'a> {
         let unknown = || Err(End::Unknown(format!("operand {operand:?}")));
         let value = match operand {
             Operand::Number(value) => u64::try_from(value & i128::from(u64::MAX)).unwrap(),
-            Operand::Float(bits) => bits.unwrap_or(0),
+            Operand::Float(bits) => bits.map_or(0, |(bits, _)| bits),
             Operand::Not(inner) => 1 ^ self.value(frame, inner, 1)?,
             Operand::Offset(name, by) => {
                 let base = self.value(frame, &Operand::Name(name), bits)?;

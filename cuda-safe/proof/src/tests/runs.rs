@@ -296,10 +296,10 @@ fn each(then: impl Fn(&str, &Spec, &mut Random, &mut Count)) -> Count {
     count
 }
 
-/// Ten times as many in continuous integration. `PROOF_ROUNDS=100` and `PROOF_SEED=7` run others.
+/// Ten times as many in `ci/test --all`. `PROOF_ROUNDS=100` and `PROOF_SEED=7` run others.
 fn rounds(usual: u32) -> u32 {
     let more = std::env::var("PROOF_ROUNDS").ok().and_then(|it| it.parse().ok());
-    more.unwrap_or(if std::env::var_os("CI").is_some() { 10 } else { 1 }) * usual
+    more.unwrap_or(if std::env::var_os("CUDA_TEST_ALL").is_some() { 10 } else { 1 }) * usual
 }
 
 #[test]

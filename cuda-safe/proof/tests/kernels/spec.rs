@@ -102,7 +102,7 @@ impl Spec {
         then(&Launch {
             grid: self.grid,
             block: self.block,
-            cluster: [1, 1, 1],
+            cluster: None,
             is_cooperative: self.is_cooperative,
             shared: self.shared,
             arguments: &arguments,

@@ -93,7 +93,7 @@ pub struct CheckedKernelOp<'a, P, A> {
 /// # Errors
 /// - Those of [`Checked::launch`], and those of [`kernel`].
 /// - `Proof` also for a kernel that asks where its block is in its cluster: a node keeps the clusters that
-///   other operations gave it.
+///   other operations gave it. So is a kernel with `__block_size__`, whose grid counts clusters.
 ///
 /// # Examples
 /// ```no_run

@@ -198,6 +198,7 @@ impl<'m> Lower<'m> {
             max_threads: kernel.max_threads.map(|t| t.iter().fold(1u32, |n, &m| n.saturating_mul(m))),
             required_threads: kernel.required_threads,
             cluster: kernel.cluster,
+            counts_clusters: kernel.counts_clusters,
             constant_bytes: module
                 .variables
                 .iter()

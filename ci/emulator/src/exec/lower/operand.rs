@@ -52,7 +52,8 @@ impl Lower<'_> {
                 if let Some((found, slot)) = self.named(operand) {
                     return self.as_class(slot, found, class, ty.is_signed());
                 }
-                if let Some(special) = special(name) {
+                // A declaration hides a special register of the same name.
+                if let Some(special) = special(name).filter(|_| self.lookup(name).is_none()) {
                     use Special::{Clock, ClockHi, GlobalTimer, GlobalTimerHi};
                     let clock = matches!(special, Clock | ClockHi | GlobalTimer | GlobalTimerHi);
                     self.program.shows_order |= clock;
@@ -72,10 +73,7 @@ impl Lower<'_> {
                 self.address_of(name, *offset, class)
             }
             Operand::Int(v) => Ok(self.bits(integer_bits(*v, ty), class)),
-            Operand::F32(bits) if ty == Type::F64 => {
-                let wide = f64::from(f32::from_bits(*bits)).to_bits();
-                Ok(self.bits(wide, class))
-            }
+            // As the bits of a number of 64 bits, too.
             Operand::F32(bits) => Ok(self.bits(u64::from(*bits), class)),
             Operand::F64(bits) if class == Class::Word => {
                 Ok(self.word(narrow(f64::from_bits(*bits), Rounding::Nearest).to_bits()))

@@ -1,6 +1,6 @@
 //! Whole kernels.
 
-use super::{arg, cuda};
+use super::{arg, cuda, load};
 
 #[test]
 fn adds_vectors() {
@@ -234,4 +234,38 @@ fn sixteen_bit_floats_inline_assembly_and_wide_division() {
     let bits = i64::from(a.leading_zeros() + b.trailing_zeros() + 1 + (1 << 31) / 3);
     let unsigned = (a as u64 / b as u64) as i64;
     assert_eq!(m.machine.download::<i64>(l), [a / b, a % b, unsigned, high, i64::from(twice), bits]);
+}
+
+#[test]
+fn comments_end_where_ptxas_ends_them() {
+    let mut m = load(
+        ".version 9.0 .target sm_90 .address_size 64
+        .visible .entry k(.param .u64 x) {
+            .reg .b64 a; .reg .b32 r;
+            ld.param.u64 a, [x];
+            mov.u32 r, 2; /*/ mov.u32 r, 1; /*/ /**/
+            st.global.u32 [a], r; ret; }",
+    );
+    let x = m.machine.alloc(4);
+    m.run("k", 1, 1, &[arg(x)]).unwrap();
+    assert_eq!(m.machine.download::<u32>(x), [2]);
+}
+
+#[test]
+fn names_and_constants_mean_what_ptxas_makes_of_them() {
+    let mut m = load(
+        ".version 9.0 .target sm_90 .address_size 64
+        .visible .entry k(.param .u64 x) {
+            .reg .b64 a; .reg .b32 %laneid, r; .reg .f32 f; .reg .f64 d;
+            .shared .b32 %smid;
+            ld.param.u64 a, [x];
+            mov.u32 %laneid, 1000; st.global.u32 [a], %laneid;
+            st.shared.u32 [%smid], 7; mov.u32 r, %smid; ld.shared.u32 r, [r]; st.global.u32 [a+4], r;
+            mov.f32 f, 0d412E848000000000; st.global.f32 [a+8], f;
+            mov.f64 d, 0f3F800000; st.global.f64 [a+16], d; ret; }",
+    );
+    let x = m.machine.alloc(24);
+    m.run("k", 1, 1, &[arg(x)]).unwrap();
+    let found = m.machine.download::<u32>(x);
+    assert_eq!(found, [1000, 7, 1e6_f32.to_bits(), 0, 0x3F80_0000, 0]);
 }

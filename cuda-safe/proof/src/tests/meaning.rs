@@ -1,0 +1,110 @@
+//! Text that looks like something else than what ptxas reads: each program is proven for what ptxas makes of
+//! it, which the comments say, or refused.
+
+use super::doubtful::{bytes, proven_as, refused};
+
+#[test]
+fn a_comment_ends_where_ptxas_ends_it() {
+    // The guard is a comment.
+    bytes("/*/ setp.ge.u32 %p1, %r1, %r2; @%p1 ret; /*/ mov.b32 %r10, %r1; STORE", 1024, 0);
+    bytes("/**/ setp.ge.u32 %p1, %r1, %r2; @%p1 ret; /**/ mov.b32 %r10, %r1; STORE", 400, 0);
+    bytes("/* // */ setp.ge.u32 %p1, %r1, %r2; @%p1 ret; // */ ret;\n mov.b32 %r10, %r1; STORE", 400, 0);
+    bytes("/***/ mov.b32 %r10, 1; /* \" */ STORE /* \" */", 8, 0);
+}
+
+#[test]
+fn a_declaration_hides_a_special_register() {
+    // Numbers from memory, from all of which the special register is far.
+    for declared in [
+        ".reg .b32 %laneid; ld.global.u32 %laneid, [%rd2]; mov.b32 %r10, %laneid; STORE",
+        ".reg .b32 %laneid<1>; ld.global.u32 %laneid0, [%rd2]; mov.b32 %r10, %laneid0; STORE",
+        ".reg .b32 %dynamic_smem_size; ld.global.u32 %dynamic_smem_size, [%rd2]; \
+         mov.b32 %r10, %dynamic_smem_size; STORE",
+        "{ .reg .b32 WARP_SZ; ld.global.u32 WARP_SZ, [%rd2]; mov.b32 %r10, WARP_SZ; STORE }",
+    ] {
+        refused(declared, "");
+    }
+    bytes("{ .reg .b32 %laneid; mov.b32 %laneid, 5; mov.b32 %r10, %laneid; STORE }", 24, 0);
+    // An address of the program's own choice is not the grid's barrier.
+    let barrier = |registers: &str| {
+        let body = format!(
+            "{registers} mov.u32 %r6, %envreg1; mov.u32 %r7, %envreg2; cvt.u64.u32 %rd3, %r6; \
+             cvt.u64.u32 %rd4, %r7; shl.b64 %rd5, %rd3, 32; or.b64 %rd6, %rd5, %rd4; \
+             atom.add.release.gpu.u32 %r8, [%rd6+4], 1;"
+        );
+        proven_as(&body, "256 cooperative")
+    };
+    assert_eq!(barrier(""), Ok([0, 0]));
+    barrier(".reg .b32 %envreg<3>; ld.global.v2.u32 {%envreg1, %envreg2}, [%rd2];").unwrap_err();
+}
+
+#[test]
+fn a_floating_point_number_has_the_width_that_it_is_written_with() {
+    // ptxas makes 1000000 of it, and its lower bits are zero.
+    let million = "0d412E848000000000";
+    for body in [
+        "mov.f32 %f1, NUMBER; cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "mov.b32 %r6, 0; cvt.rn.f32.u32 %f2, %r6; max.f32 %f1, %f2, NUMBER; cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "mov.f32 %f2, 0f00000000; add.f32 %f1, %f2, NUMBER; cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "cvt.rzi.u32.f32 %r10, NUMBER; STORE",
+        "setp.eq.u32 %p1, %r1, 0; selp.f32 %f1, NUMBER, 0f00000000, %p1; cvt.rzi.u32.f32 %r10, %f1; STORE",
+        "st.local.f32 [stack], NUMBER; ld.local.u32 %r10, [stack]; STORE",
+        "{ .param .b32 p; .param .b32 q; st.param.f32 [p], NUMBER; call (q), twice, (p); \
+         ld.param.b32 %r10, [q]; } STORE",
+    ] {
+        refused(&body.replace("NUMBER", million), "");
+    }
+    // A number of 32 bits is that of its bits in 64 bits, which nvcc writes in full.
+    refused("mov.f64 %fd1, 0f3F800000; cvt.rzi.u32.f64 %r10, %fd1; STORE", "of 32 bits where");
+    // The bits of the largest number, with 64 bits, are those of nearly zero.
+    let below_infinity = "ld.global.f32 %f1, [%rd2]; setp.ge.f32 %p1, %f1, LIMIT; @!%p1 ret; \
+                          mov.b32 %r6, %f1; sub.u32 %r10, 0x7f800000, %r6; STORE";
+    bytes(&below_infinity.replace("LIMIT", "0f7F7FFFFF"), 8, 4);
+    refused(&below_infinity.replace("LIMIT", "0d000000007F7FFFFF"), "");
+    // As nvcc writes them.
+    bytes("mov.f32 %f1, 0f42C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", 404, 0);
+    bytes("mov.f64 %fd1, 0d4059000000000000; cvt.rzi.u32.f64 %r10, %fd1; STORE", 404, 0);
+    refused("mov.f32 %f1, 0f042C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", "unknown form");
+    refused("mov.f32 %f1, 0f2C80000; cvt.rzi.u32.f32 %r10, %f1; STORE", "unknown form");
+}
+
+#[test]
+fn a_call_through_a_register_with_the_name_of_a_function_is_none_of_the_function() {
+    let call = |rest: &str| {
+        format!(
+            "{{ .param .b32 p; .param .b32 q; st.param.b32 [p], 7; {rest}; ld.param.b32 %r10, [q]; }} STORE"
+        )
+    };
+    bytes(&call("call (q), twice, (p)"), 60, 0);
+    for indirect in [
+        ".reg .b64 twice; ld.global.u64 twice, [%rd2]; call (q), twice, (p), proto",
+        ".reg .b64 twice; ld.global.u64 twice, [%rd2]; call (q), twice, (p)",
+        "call (q), twice, (p), proto",
+        "call (q), twice, (p), twice",
+    ] {
+        let proto = "proto: .callprototype (.param .b32 _) _ (.param .b32 _);";
+        refused(&format!("{proto} {}", call(indirect)), "a call through a pointer");
+    }
+}
+
+#[test]
+fn one_register_twice_among_the_results_is_refused() {
+    // ptxas keeps the first result of a comparison, and the last part of a number.
+    for twice in [
+        "setp.le.u32 %p1|%p1, %r1, 15;",
+        "setp.le.and.u32 %p1|%p1, %r1, 15, %p2;",
+        "setp.lt.f32 %p1|%p1, %f1, %f2;",
+        "mov.b64 {%r10, %r10}, %rd2;",
+        "ld.global.v2.u32 {%r10, %r10}, [%rd2];",
+        "ld.global.v4.u32 {%r10, %r11, %r12, %r10}, [%rd2];",
+        "ld.local.v2.u32 {%r10, %r10}, [stack];",
+        "ld.param.v2.u32 {%r10, %r10}, [x];",
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r10, %r10}, [own];",
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 {%r10, %r10}, [%rd2], 16;",
+    ] {
+        refused(&format!("{twice} @%p1 bra $e; mov.b32 %r10, 1; STORE $e:"), "one register twice");
+    }
+    bytes("setp.le.u32 %p1|%p2, %r1, 15; @%p1 bra $e; mov.b32 %r10, %r1; STORE $e:", 1024, 0);
+    bytes("setp.le.u32 _|%p1, %r1, 15; @%p1 bra $e; mov.b32 %r10, %r1; STORE $e:", 64, 0);
+    bytes("ld.global.v2.u32 {_, %r6}, [%rd2]; rem.u32 %r10, %r6, 10; STORE", 40, 8);
+}
