@@ -5,8 +5,10 @@ use crate::syntax::{Instruction, Operand};
 /// What an instruction changes, and what it reads beside its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Only its result, which comes from its operands, or from those of other threads of the warp.
+    /// Only its result, which comes from its operands.
     Computes,
+    /// Only its result, which comes from operands of other threads, too.
+    Shuffles,
     /// Only its result, which is a predicate.
     Compares,
     /// Only its result, which comes from memory.
@@ -120,7 +122,8 @@ const fn of(
 }
 
 use Effect::{
-    Calls, Compares, Computes, Copies, Exchanges, Images, Jumps, Loads, Orders, Other, Stores, Synchronizes,
+    Calls, Compares, Computes, Copies, Exchanges, Images, Jumps, Loads, Orders, Other, Shuffles, Stores,
+    Synchronizes,
 };
 use Proof::{Exact, Refused, Unknown};
 
@@ -133,16 +136,16 @@ const MEMORY: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64";
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     of("abs", ".T d, a", "s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64", Computes, RUNS, Exact),
-    of("activemask", ".b32 r", "", Computes, RUNS, Unknown),
+    of("activemask", ".b32 r", "", Shuffles, RUNS, Unknown),
     of("add", ".T d, a, b", "u16 u32 u64 s16 s32 s64 u16x2 s16x2 f16 f16x2 bf16 bf16x2 f32 f32x2 f64", Computes, RUNS, Exact),
     of("addc", ".T d, a, b", "u32 u64 s32 s64", Computes, RUNS, Unknown),
     of("alloca", ".T d, a", "u32 u64", Other, RUNS, Refused),
     of("and", ".T d, a, b", "pred b16 b32 b64", Computes, RUNS, Exact),
     of("applypriority", ".global.L2::evict_normal [m], 128", "", Other, RUNS, Refused),
     of("atom", ".global.T d, [m], a", "add.u32 add.u64 add.s32 add.f32 add.f64 exch.b32 exch.b64 min.s64", Exchanges, RUNS, Exact),
-    of("bar.red", ".popc.u32 r, 0, x", "", Computes, RUNS, Unknown),
+    of("bar.red", ".popc.u32 r, 0, x", "", Shuffles, RUNS, Unknown),
     of("bar", ".sync 0", "", Orders, RUNS, Exact),
-    of("barrier.red", ".popc.u32 r, 0, x", "", Computes, RUNS, Unknown),
+    of("barrier.red", ".popc.u32 r, 0, x", "", Shuffles, RUNS, Unknown),
     of("barrier", ".sync 0", "", Orders, RUNS, Exact),
     of("bfe", ".T d, a, n, n", "u32 u64 s32 s64", Computes, RUNS, Exact),
     of("bfi", ".T d, a, b, n, n", "b32 b64", Computes, RUNS, Exact),
@@ -172,7 +175,7 @@ pub const ROWS: &[Row] = &[
     of("div", ".T d, a, b", "u16 u32 u64 s16 s32 s64 approx.f32 full.f32 rn.f32 rn.f64", Computes, RUNS, Exact),
     of("dp2a", ".lo.u32.u32 r, n, n, n", "", Computes, RUNS, Unknown),
     of("dp4a", ".u32.u32 r, n, n, n", "", Computes, RUNS, Unknown),
-    of("elect", ".sync r|p, n", "", Computes, RUNS, Unknown),
+    of("elect", ".sync r|p, n", "", Shuffles, RUNS, Unknown),
     of("ex2", ".T d, a", "approx.f32 approx.f16 approx.f16x2 approx.ftz.bf16", Computes, RUNS, Unknown),
     of("exit", "", "", Jumps, RUNS, Exact),
     of("fence.proxy.tensormap", "::generic.acquire.gpu [m], 128", "", Other, RUNS, Exact),
@@ -193,7 +196,7 @@ pub const ROWS: &[Row] = &[
     of("mad24", ".lo.T d, a, b, c", "u32 s32", Computes, RUNS, Exact),
     of("madc", ".T d, a, b, c", "lo.u32 lo.u64 hi.s32 hi.s64", Computes, RUNS, Unknown),
     of("mapa", ".shared::cluster.T d, a, n", "u32 u64", Other, RUNS, Refused),
-    of("match", ".any.sync.T r, a, n", "b32 b64", Computes, RUNS, Unknown),
+    of("match", ".any.sync.T r, a, n", "b32 b64", Shuffles, RUNS, Unknown),
     of("max", ".T d, a, b", "u16 u32 u64 s16 s32 s64 u16x2 s16x2 f16 f16x2 bf16 bf16x2 f32 f64", Computes, RUNS, Exact),
     of("mbarrier.init", ".shared.b64 [s], n", "", Synchronizes, RUNS, Exact),
     of("mbarrier.inval", ".shared.b64 [s]", "", Synchronizes, RUNS, Exact),
@@ -225,7 +228,7 @@ pub const ROWS: &[Row] = &[
     of("rcp", ".T d, a", "approx.f32 rn.f32 rn.f64 approx.ftz.f64", Computes, RUNS, Unknown),
     of("red.async", ".relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [s], n, [s]", "", Other, RUNS, Refused),
     of("red", ".global.T [m], a", "add.u32 add.u64 add.s32 add.f32 add.f64 min.s64 xor.b64", Stores, RUNS, Exact),
-    of("redux", ".sync.T d, a, n", "add.u32 add.s32 min.u32 and.b32", Computes, RUNS, Unknown),
+    of("redux", ".sync.T d, a, n", "add.u32 add.s32 min.u32 and.b32", Shuffles, RUNS, Unknown),
     of("rem", ".T d, a, b", INTEGERS, Computes, RUNS, Exact),
     of("ret", "", "", Jumps, RUNS, Exact),
     of("rsqrt", ".approx.T d, a", "f32 f64", Computes, RUNS, Unknown),
@@ -235,7 +238,7 @@ pub const ROWS: &[Row] = &[
     of("setmaxnreg", ".inc.sync.aligned.u32 160", "", Orders, RUNS, Exact),
     of("setp", ".eq.T p, a, b", "b16 b32 b64 u16 u32 u64 s16 s32 s64 f16 bf16 f32 f64", Compares, RUNS, Exact),
     of("shf", ".l.clamp.b32 r, n, n, n", "", Computes, RUNS, Unknown),
-    of("shfl", ".sync.idx.b32 r|p, n, n, n, n", "", Computes, RUNS, Unknown),
+    of("shfl", ".sync.idx.b32 r|p, n, n, n, n", "", Shuffles, RUNS, Unknown),
     of("shl", ".T d, a, n", BITS, Computes, RUNS, Exact),
     of("shr", ".T d, a, n", "b16 b32 b64 u16 u32 u64 s16 s32 s64", Computes, RUNS, Exact),
     of("sin", ".approx.f32 f, e", "", Computes, RUNS, Unknown),
@@ -277,7 +280,7 @@ pub const ROWS: &[Row] = &[
     of("vmin", ".u32.u32.u32 r, n, n", "", Computes, RUNS, Unknown),
     of("vmin2", ".u32.u32.u32 r, n, n, n", "", Computes, RUNS, Unknown),
     of("vmin4", ".u32.u32.u32 r, n, n, n", "", Computes, RUNS, Unknown),
-    of("vote", ".sync.ballot.b32 r, x, n", "", Computes, RUNS, Unknown),
+    of("vote", ".sync.ballot.b32 r, x, n", "", Shuffles, RUNS, Unknown),
     of("vset", ".u32.u32.eq r, n, n", "", Computes, RUNS, Unknown),
     of("vset2", ".u32.u32.eq r, n, n, n", "", Computes, RUNS, Unknown),
     of("vset4", ".u32.u32.eq r, n, n, n", "", Computes, RUNS, Unknown),

@@ -80,7 +80,11 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn expected<T>(&self, what: &str) -> Read<T> {
-        Err(SyntaxError::new(self.line(), format!("expected {what}, found {}", self.peek())))
+        let message = match self.peek() {
+            wrong @ Token::Wrong(_) => wrong.to_string(),
+            other => format!("expected {what}, found {other}"),
+        };
+        Err(SyntaxError::new(self.line(), message))
     }
 
     pub(crate) fn expect(&mut self, sign: char) -> Read {

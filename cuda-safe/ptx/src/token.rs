@@ -42,14 +42,14 @@ impl core::fmt::Display for Token<'_> {
             Self::Double(bits) => write!(f, "0d{bits:016x}"),
             Self::Text(_) => f.write_str("a string"),
             Self::Sign(sign) => write!(f, "{sign:?}"),
-            Self::Wrong(text) if text.starts_with("/*") => f.write_str("a comment that does not end"),
-            Self::Wrong(text) if text.starts_with('"') => f.write_str("a string that does not end"),
+            Self::Wrong(text) if text.starts_with("/*") => f.write_str("a comment does not end"),
+            Self::Wrong(text) if text.starts_with('"') => f.write_str("a string does not end"),
             Self::Wrong(text) if text.starts_with(|first: char| first.is_ascii_digit()) => {
                 let is_part = |sign: char| sign.is_ascii_alphanumeric() || "_$%.".contains(sign);
                 let end = text.find(|sign| !is_part(sign)).unwrap_or(text.len());
-                write!(f, "{:?}, which is no number of PTX", &text[..end])
+                write!(f, "{:?} is no number of PTX", &text[..end])
             }
-            Self::Wrong(text) => write!(f, "{:?}", text.chars().next().unwrap_or('\0')),
+            Self::Wrong(text) => write!(f, "unexpected {:?}", text.chars().next().unwrap_or('\0')),
             Self::End => f.write_str("the end"),
         }
     }

@@ -75,14 +75,14 @@ fn comments_strings_and_lines_end_where_ptxas_ends_them() {
         assert_eq!(opcodes(statements), left, "{statements:?}");
     }
     for (statements, words) in [
-        ("/* x", "found a comment that does not end"),
-        (".pragma \"x; a;", "found a string that does not end"),
-        ("\n#define x\n", "PTX line 5: expected a statement, found '#'"),
-        ("\n# 1 \"x\" a;\n", "found '#'"),
-        ("a \u{b};", "found '\\u{b}'"),
-        ("a é;", "found 'é'"),
-        ("a \\;", "found '\\\\'"),
-        ("st. global;", "found '.'"),
+        ("/* x", "a comment does not end"),
+        (".pragma \"x; a;", "a string does not end"),
+        ("\n#define x\n", "PTX line 5: unexpected '#'"),
+        ("\n# 1 \"x\" a;\n", "unexpected '#'"),
+        ("a \u{b};", "unexpected '\\u{b}'"),
+        ("a é;", "unexpected 'é'"),
+        ("a \\;", "unexpected '\\\\'"),
+        ("st. global;", "unexpected '.'"),
     ] {
         let found = error(statements);
         assert!(found.contains(words), "{statements:?}: {found}");

@@ -7,7 +7,7 @@ use super::env::{AccessKind, Env};
 use super::fault::{CodeLine, Fault, Mistake, Report, ThreadLine};
 use super::file::{LANES, low};
 use super::polls::Polls;
-use super::program::{Access, Program, SharedArray};
+use super::program::{Access, Program, Scope, SharedArray};
 use super::races::KernelRaces;
 use crate::host_line::demangled;
 use crate::ptx::Space;
@@ -291,7 +291,8 @@ impl Context<'_> {
                 polls.note(kind, at, mask, bytes, self.pc);
             }
             if self.env.traces() {
-                self.env.touched(kind, at, mask, bytes, self.pc);
+                let scope = a.strong.map_or(Scope::Device, |strength| strength.scope);
+                self.env.touched((kind, scope), at, mask, bytes, self.pc);
             }
         }
     }

@@ -330,7 +330,7 @@ impl Warp {
             at,
             bytes,
             shared,
-            scope: a.strong.unwrap_or(Strength::RELAXED).scope,
+            strength: a.strong.unwrap_or(Strength::RELAXED),
             proxy: a.proxy,
             changes_nothing,
         };

@@ -311,11 +311,14 @@ pub(crate) struct Strength {
     pub(crate) acquires: bool,
     /// Whether it releases by itself, without a fence before it.
     pub(crate) releases: bool,
+    /// Whether it is a volatile access.
+    pub(crate) volatile: bool,
 }
 
 impl Strength {
     /// That of an atomic operation without further words.
-    pub(crate) const RELAXED: Self = Self { scope: Scope::Device, acquires: false, releases: false };
+    pub(crate) const RELAXED: Self =
+        Self { scope: Scope::Device, acquires: false, releases: false, volatile: false };
 }
 
 /// A load or store.

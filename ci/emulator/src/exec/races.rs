@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::env::AccessKind;
 use super::order::HappensBefore;
-use super::program::Scope;
+use super::program::{Scope, Strength};
 use super::skipped::Arrivals;
 use crate::fidelity::{self, Limit};
 
@@ -20,13 +20,15 @@ const PAGES: usize = 4096;
 const BY_PROXY: u8 = 0x10;
 /// The bit of an access that is strong within its block only.
 const IN_BLOCK: u8 = 0x20;
+/// The bit of a volatile access.
+const VOLATILE: u8 = 0x40;
 
 /// One access to a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PastAccess {
     pub(super) block: u32,
     pub(super) thread: u16,
-    /// The bytes of the word, as bits, and [`BY_PROXY`] and [`IN_BLOCK`].
+    /// The bytes of the word, as bits, and [`BY_PROXY`], [`IN_BLOCK`] and [`VOLATILE`].
     bytes: u8,
     pub(super) kind: AccessKind,
     epoch: u32,
@@ -97,8 +99,8 @@ pub(super) struct ThreadAccess {
     pub(super) at: usize,
     pub(super) bytes: usize,
     pub(super) shared: bool,
-    /// Whom a strong access reaches.
-    pub(super) scope: Scope,
+    /// What a strong access is.
+    pub(super) strength: Strength,
     /// Whether a bulk copy or a `wgmma` does it.
     pub(super) proxy: bool,
     /// Whether it writes the bytes that are there.
@@ -178,11 +180,13 @@ impl KernelRaces {
 
     /// Notes an access. Returns what is wrong about it.
     pub(super) fn access(&mut self, access: &ThreadAccess) -> Option<Wrong> {
-        let ThreadAccess { block, thread, kind, pc, at, bytes, shared, scope, proxy, changes_nothing } =
+        let ThreadAccess { block, thread, kind, pc, at, bytes, shared, strength, proxy, changes_nothing } =
             *access;
         let epoch = self.order.epoch(block, usize::from(thread / 32))?;
         let order = &self.order;
-        let by = if proxy { BY_PROXY } else { 0 } | if scope == Scope::Block { IN_BLOCK } else { 0 };
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        let in_block = strength.scope == Scope::Block;
+        let by = bit(proxy, BY_PROXY) | bit(in_block, IN_BLOCK) | bit(strength.volatile, VOLATILE);
         let words = if shared { &mut self.shared } else { &mut self.global };
         let mut wrong = None;
         let end = at + bytes;
@@ -196,8 +200,14 @@ impl KernelRaces {
             }
             let word = words.find(number)?;
             let races = |old: &PastAccess| {
-                let same = old.bytes & bytes != 0 && !old.is_strong_with(&new);
-                let is_race = same && !order.is_before(old.who(), old.epoch, new.who());
+                let is_strong = old.is_strong_with(&new);
+                let is_volatile = old.bytes & new.bytes & VOLATILE != 0 && old.block == new.block;
+                let matters = old.bytes & bytes != 0 && (!is_strong || is_volatile);
+                let is_race = matters && !order.is_before(old.who(), old.epoch, new.who());
+                if is_race && is_strong {
+                    fidelity::note(Limit::Volatile);
+                    return false;
+                }
                 let harmless = is_race && old.writes() && new.writes() && changes_nothing;
                 if harmless {
                     fidelity::note(Limit::SameValues);
