@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use cuda_ptx::instruction::{ROWS, opcodes};
+
 use super::super::{Addresses, Fault, lower};
 use super::{arg, cuda, fails};
 use crate::ptx::parse;
@@ -42,8 +44,12 @@ fn an_unknown_instruction_is_one_that_the_readme_names() {
         program.unsupported.iter().any(|why| why.ends_with("this instruction is not known to the emulator"))
     };
     let with_both_types = |opcode: &&str| ["b32", "f32"].iter().all(|ty| is_unknown(opcode, ty));
-    let unknown: Vec<&str> = cuda_ptx::instruction::opcodes().filter(with_both_types).collect();
+    let unknown: Vec<&str> = opcodes().filter(with_both_types).collect();
     assert_eq!(listed, unknown);
+    let emulated = ROWS.iter().filter(|row| row.is_emulated).filter_map(|row| row.name.split('.').next());
+    let emulated: Vec<&str> = emulated.collect();
+    let none_runs = |opcode: &&str| !emulated.contains(opcode);
+    assert_eq!(opcodes().filter(none_runs).collect::<Vec<_>>(), unknown, "the table of cuda-ptx");
 }
 
 #[test]
