@@ -46,12 +46,12 @@ pub(super) use self::backend::{Traffic, request_large_pages, try_copy};
 #[doc(alias = "cudaFreeHost")]
 #[track_caller]
 pub fn release() -> crate::error::Result<()> {
-    use crate::error::{Detail, Error};
+    use crate::error::{AtCaller as _, Detail, Error};
     if crate::stream::in_callback() {
         return Err(Error::refused("staged::release", Detail::IN_CALLBACK));
     }
     backend::install();
-    cuda_staging::release().map_err(backend::from_staging)
+    cuda_staging::release().map_err(backend::from_staging).at_caller()
 }
 
 /// The calls into `cuda-staging`.
