@@ -75,7 +75,9 @@ mod backend {
 
     /// Installs the hooks that `cuda-staging` calls before it calls the runtime.
     pub(super) fn install() {
-        cuda_staging::install(cuda_staging::Hooks { may_call, is_sticky });
+        // SAFETY: host functions and children of a fork may not call, and after a sticky error the context is
+        // lost.
+        unsafe { cuda_staging::install(cuda_staging::Hooks { may_call, is_sticky }) };
     }
 
     fn may_call() -> bool {
