@@ -19,6 +19,8 @@ use crate::source::Source;
 pub struct Nvrtc {
     functions: Functions,
     version: (u32, u32),
+    /// Version, name, size and time of the library's file: what tells one build from another.
+    build: OnceLock<String>,
 }
 
 impl Nvrtc {
@@ -54,7 +56,7 @@ impl Nvrtc {
         let status = unsafe { (functions.nvrtcVersion)(&raw mut major, &raw mut minor) };
         let version = u32::try_from(major).ok().zip(u32::try_from(minor).ok());
         match version.filter(|_| status == 0) {
-            Some(version) => Ok(Self { functions, version }),
+            Some(version) => Ok(Self { functions, version, build: OnceLock::new() }),
             None => Err(format!("nvrtcVersion: status {status}")),
         }
     }
@@ -104,14 +106,17 @@ impl Nvrtc {
     /// Compiles a source, unless the cache has the result. A new result is put there.
     ///
     /// A cache that cannot be read or written is no error: then the source is compiled. Results that may
-    /// depend on files are cached only if the cache has a [key](Cache::key) for these.
+    /// depend on files are cached only if the cache has a [key](Cache::key) for these: those of options that
+    /// name folders, and of sources and headers with a `#include` or `__has_include` of an absolute path or
+    /// of a macro.
     ///
     /// # Errors
     /// As [`compile`](Self::compile). Errors are not cached.
     #[track_caller]
     pub fn compile_cached(&self, source: &Source, options: &Options, cache: &Cache) -> Result<Compiled> {
         let call_site = Location::caller();
-        let Some(name) = cache.name(source, options, self.version) else {
+        let build = self.build.get_or_init(|| format!("{:?} {}", self.version, self.functions.file()));
+        let Some(name) = cache.name(source, options, build) else {
             return self.compile_now(source, options).map_err(|error| error.at(call_site));
         };
         if let Some(found) = cache.read(&name) {
@@ -127,7 +132,7 @@ impl Nvrtc {
         let (text, name) = (c_text(&source.text)?, c_text(&source.name)?);
         let contents = c_texts(source.headers.iter().map(|(_, text)| text))?;
         let header_names = c_texts(source.headers.iter().map(|(name, _)| name))?;
-        let words = c_texts(options.words.iter())?;
+        let words = c_texts(options.bytes())?;
         let (contents_raw, names_raw) = (pointers(&contents), pointers(&header_names));
         let mut program = Owned { functions, program: ptr::null_mut() };
         // SAFETY: the texts end with a zero, and there are as many headers as names.
@@ -234,15 +239,16 @@ impl Drop for Owned<'_> {
     }
 }
 
-fn c_text(text: &str) -> Result<CString> {
+fn c_text(text: impl AsRef<[u8]>) -> Result<CString> {
+    let text = text.as_ref();
     CString::new(text).map_err(|error| {
-        let start: String = text.chars().take(20).collect();
+        let start: String = String::from_utf8_lossy(text).chars().take(20).collect();
         Error::new(ErrorKind::Refused(format!("the text {start:?}...: {error}")))
     })
 }
 
-fn c_texts<'a>(texts: impl Iterator<Item = &'a String>) -> Result<Vec<CString>> {
-    texts.map(|text| c_text(text)).collect()
+fn c_texts(texts: impl Iterator<Item: AsRef<[u8]>>) -> Result<Vec<CString>> {
+    texts.map(c_text).collect()
 }
 
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
