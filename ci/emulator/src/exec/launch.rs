@@ -7,7 +7,7 @@ use super::env::{AccessKind, Env};
 use super::fault::{CodeLine, Fault, Mistake, Report, ThreadLine};
 use super::file::{LANES, low};
 use super::polls::Polls;
-use super::program::{Access, Program, Scope, SharedArray};
+use super::program::{Access, Op, Program, Scope, SharedArray};
 use super::races::KernelRaces;
 use crate::host_line::demangled;
 use crate::ptx::Space;
@@ -288,7 +288,10 @@ impl Context<'_> {
                 kind => kind,
             };
             if let Some(polls) = &mut self.polls {
-                polls.note(kind, at, mask, bytes, self.pc);
+                // An atomic operation whose result nobody uses is no poll.
+                let uses = self.program.code.get(self.pc as usize);
+                let reads = !matches!(uses.map(|ins| &ins.op), Some(Op::Atomic(.., false)));
+                polls.note((kind, reads), at, mask, bytes, self.pc);
             }
             if self.env.traces() {
                 let scope = a.strong.map_or(Scope::Device, |strength| strength.scope);

@@ -35,6 +35,8 @@ pub(crate) struct Program {
     pub(crate) name: String,
     /// The number of its module among those of the process.
     pub(crate) module: usize,
+    /// Where the variables of its module are.
+    pub(crate) variables: Vec<u64>,
     /// All instructions; those of callees come before those of callers.
     pub(crate) code: Vec<Ins>,
     /// The PTX line of each instruction.

@@ -111,7 +111,7 @@ pub(super) struct ThreadAccess {
 #[derive(Debug, Default)]
 struct MemoryWords {
     places: HashMap<usize, usize>,
-    pages: Vec<(usize, Box<[MemoryWord; WORDS]>)>,
+    pages: Vec<(usize, Box<[MemoryWord]>)>,
     last: usize,
 }
 
@@ -122,13 +122,14 @@ impl MemoryWords {
         if self.pages.get(self.last).is_none_or(|page| page.0 != key) {
             self.last = *self.places.get(&key)?;
         }
-        self.pages.get_mut(self.last).map(|page| &mut page.1[number % WORDS])
+        self.pages.get_mut(self.last)?.1.get_mut(number % WORDS)
     }
 
     /// Makes a page for a word, in place of another if there are `most`.
     fn add(&mut self, number: usize, most: usize) {
         let key = number / WORDS;
-        let page = (key, Box::new([MemoryWord::NEW; WORDS]));
+        // Not by way of the stack, which a thread of the program may have little of.
+        let page = (key, vec![MemoryWord::NEW; WORDS].into_boxed_slice());
         if self.pages.len() < most {
             self.last = self.pages.len();
             self.pages.push(page);
@@ -218,6 +219,12 @@ impl KernelRaces {
             let found = std::iter::once(&word.write).chain(older).find(|old| races(old));
             wrong = wrong.or(found.map(|old| Wrong::Race(*old)));
             if new.writes() {
+                // A plain write stays known behind a strong one of its thread: it may race with the strong
+                // ones of others, which do not race with that one.
+                let is_plain = word.write.kind == AccessKind::Write && word.write.is_same_thread(&new);
+                if is_plain && new.is_strong() {
+                    word.reads = [word.write, word.reads[0]];
+                }
                 word.write = new;
                 word.written |= bytes;
                 continue;

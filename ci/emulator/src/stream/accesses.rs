@@ -60,7 +60,10 @@ impl Work {
                 let bytes = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
                 guard::protect(fill.address, bytes, true, operation);
             }
-            Self::Task(task) => guard::protect_targets(task.arguments(), operation),
+            Self::Task(task) => {
+                let variables = task.program().map_or(&[][..], |program| &program.variables);
+                guard::protect_targets(task.arguments(), variables, operation);
+            }
             _ => {}
         }
     }

@@ -156,3 +156,36 @@ fn every_pair_of_accesses_is_named_or_is_none_by_the_memory_model() {
     run("eager", &quick);
     run("random:1", &quick);
 }
+
+#[test]
+fn memory_that_a_kernel_reaches_is_guarded_before_it_has_run_whatever_leads_there() {
+    let ways = [
+        "argument",
+        "struct",
+        "packed",
+        "managed_memory",
+        "device_memory",
+        "device_table",
+        "variable",
+        "device_variable",
+        "constant",
+        "managed_variable",
+    ];
+    let mut cells = Vec::new();
+    for (way, memory) in ways.into_iter().flat_map(|way| ["managed", "pinned"].map(|memory| (way, memory))) {
+        for access in ["read", "write", "call"] {
+            cells.push((format!("ways {memory} {way} {access} 0"), Named));
+            cells.push((format!("ways {memory} {way} {access} 1"), Silent));
+        }
+    }
+    for schedule in ["late", "eager", "random:1"] {
+        run(schedule, &cells);
+    }
+}
+
+#[test]
+fn a_barrier_in_memory_that_begins_beside_its_arrivals_is_named() {
+    for schedule in ["late", "eager", "random:1"] {
+        run(schedule, &[("barriers 0".to_owned(), Named), ("barriers 1".to_owned(), Silent)]);
+    }
+}

@@ -141,6 +141,88 @@ void accesses(std::istream &words) {
     OK(cudaDeviceSynchronize());
 }
 
+// Memory that a kernel uses before the host has waited, by the way that leads the kernel there.
+
+__managed__ unsigned variable[8];
+__device__ unsigned *device_pointer;
+__constant__ unsigned *constant_pointer;
+struct Link {
+    long first;
+    unsigned *p;
+};
+__managed__ Link managed_struct;
+struct __attribute__((packed)) Packed {
+    char first;
+    unsigned *p;
+};
+
+__global__ void by_argument(unsigned *p) { p[3] = 1; }
+__global__ void by_struct(Link link) { link.p[3] = 1; }
+__global__ void by_packed(Packed packed) { packed.p[3] = 1; }
+__global__ void by_pointer(Link *link) { link->p[3] = 1; }
+__global__ void by_two_pointers(Link **link) { (*link)->p[3] = 1; }
+__global__ void by_variable() { variable[3] = 1; }
+__global__ void by_device_pointer() { device_pointer[3] = 1; }
+__global__ void by_constant_pointer() { constant_pointer[3] = 1; }
+__global__ void by_managed_struct() { managed_struct.p[3] = 1; }
+
+template <class T> T *copied(const T &value) {
+    T *made = reinterpret_cast<T *>(device(sizeof value));
+    OK(cudaMemcpy(made, &value, sizeof value, cudaMemcpyHostToDevice));
+    return made;
+}
+
+// MEMORY, the way, how the host accesses it, and whether it waits first.
+void ways(std::istream &words) {
+    std::string memory, way, access;
+    bool ordered;
+    words >> memory >> way >> access >> ordered;
+    unsigned *p = way == "variable" ? variable : new_words(memory);
+    OK(cudaMemcpyToSymbol(device_pointer, &p, sizeof p));
+    OK(cudaMemcpyToSymbol(constant_pointer, &p, sizeof p));
+    managed_struct = Link{1, p};
+    Link link{1, p}, *on_device = copied(link), *managed = nullptr;
+    OK(cudaMallocManaged(&managed, sizeof *managed));
+    *managed = link;
+    Link **two = copied(on_device);
+    OK(cudaDeviceSynchronize());
+    if (way == "argument") by_argument<<<1, 1>>>(p);
+    if (way == "struct") by_struct<<<1, 1>>>(link);
+    if (way == "packed") by_packed<<<1, 1>>>(Packed{1, p});
+    if (way == "managed_memory") by_pointer<<<1, 1>>>(managed);
+    if (way == "device_memory") by_pointer<<<1, 1>>>(on_device);
+    if (way == "device_table") by_two_pointers<<<1, 1>>>(two);
+    if (way == "variable") by_variable<<<1, 1>>>();
+    if (way == "device_variable") by_device_pointer<<<1, 1>>>();
+    if (way == "constant") by_constant_pointer<<<1, 1>>>();
+    if (way == "managed_variable") by_managed_struct<<<1, 1>>>();
+    if (ordered) OK(cudaDeviceSynchronize());
+    if (access == "call") {
+        int ends[2];
+        EXPECT(pipe(ends) == 0 && write(ends[1], p + 3, 4) == 4);
+    } else {
+        by_host(p + 3, access == "write");
+    }
+    OK(cudaDeviceSynchronize());
+}
+
+// Barriers in memory: thread FIRST begins it, and each arrives. Ordered: behind a barrier of the block.
+__global__ void begins(unsigned *p, unsigned first, bool ordered) {
+    __shared__ alignas(8) unsigned long long barrier;
+    unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
+    if (threadIdx.x == first) asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(blockDim.x) : "memory");
+    if (ordered) __syncthreads();
+    asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(at) : "memory");
+    p[threadIdx.x] = 1;
+}
+
+void barriers(std::istream &words) {
+    bool ordered;
+    words >> ordered;
+    begins<<<1, 64>>>(new_words("device"), 0, ordered);
+    OK(cudaDeviceSynchronize());
+}
+
 // What the emulator says about a cell that runs in a child process.
 std::string verdict(void (*run)(std::istream &), std::istream &words) {
     int ends[2];
@@ -180,6 +262,7 @@ int main(int count, char **arguments) {
         std::istringstream words(line);
         std::string kind;
         words >> kind;
-        std::printf("%s\n", verdict(accesses, words).c_str());
+        auto run = kind == "accesses" ? accesses : kind == "ways" ? ways : barriers;
+        std::printf("%s\n", verdict(run, words).c_str());
     }
 }
