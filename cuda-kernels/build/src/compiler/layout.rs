@@ -26,7 +26,7 @@ pub(crate) enum Plain {
 }
 
 /// The types of one generated file, by name.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Layouts<'a> {
     structs: HashMap<String, &'a ItemStruct>,
     aliases: HashMap<String, &'a Type>,

@@ -20,7 +20,6 @@ use crate::compiler::symbol::{self, Symbol};
 use crate::compiler::unit::Units;
 
 /// The declarations of the headers.
-#[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) items: Vec<Item>,
     pub(crate) symbols: Vec<Symbol>,
