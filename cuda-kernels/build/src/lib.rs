@@ -202,7 +202,7 @@
 //! another GPU: touch the build script then.
 //!
 //! If the crate depends on `cuda-sys` directly, the toolkit is that of `cuda-sys`. Otherwise `cuda-sys-build`
-//! finds it by the same rules. nvcc needs a C++ compiler on the host; `CXX` selects another one. If `DOCS_RS`
+//! finds it by the same rules. nvcc needs a C++ compiler on the host; `NVCC_CCBIN` or `CXX` selects another one. If `DOCS_RS`
 //! or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed. That is enough to document a
 //! crate and to check its types.
 //!
