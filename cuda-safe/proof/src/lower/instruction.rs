@@ -266,7 +266,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
             }
             // The lower bits of one number, and above them those of another one.
             ("bfi", [to, a, b, Source::Number(start), Source::Number(length)])
-                if bits_of(last).is_some_and(|bits| *start > 0 && start + length == i128::from(bits)) =>
+                if bits_of(last)
+                    .map(i128::from)
+                    .is_some_and(|bits| (1..bits).contains(start) && start + length == bits) =>
             {
                 let (to, bits) = (self.result(to)?, bits_of(last).unwrap_or(32));
                 if self.bits(to) != bits {
