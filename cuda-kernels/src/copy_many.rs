@@ -67,10 +67,11 @@ where
     D: KernelOutput<T>,
     S: KernelInput<T>,
 {
-    let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
-    for (pairs, table) in pairs.chunks(most(pairs.len())).zip(tables(&pairs, Some(stream))?) {
+    let stream = stream.as_stream();
+    let (pairs, ranges) = with_elements(pairs, Some(stream))?;
+    for (pairs, table) in launches(&pairs, &tables(&ranges)?) {
         // SAFETY: the table lists these pairs. `tables` has checked that no destination overlaps another
-        // destination or a source, and that the stream's device can access the memory.
+        // destination or a source, and `with_elements` that the stream's device can access the memory.
         unsafe { table.launch(&accesses(pairs), stream) }?;
     }
     Ok(())
@@ -102,8 +103,7 @@ where
 /// ```
 #[derive(Debug)]
 pub struct CopyManyPlan {
-    pairs: usize,
-    launches: Vec<Table>,
+    tables: Vec<Table>,
 }
 
 impl CopyManyPlan {
@@ -119,12 +119,12 @@ impl CopyManyPlan {
         D: KernelOutput<T>,
         S: KernelInput<T>,
     {
-        let pairs: Vec<(D, S)> = pairs.into_iter().collect();
-        Ok(Self { pairs: pairs.len(), launches: tables(&pairs, None)? })
+        let (_, ranges) = with_elements(pairs, None)?;
+        Ok(Self { tables: tables(&ranges)? })
     }
 
     /// Copies each source to its destination, all of them by one kernel. The pairs are those that the
-    /// plan was made for.
+    /// plan was made for; pairs without elements count in neither.
     ///
     /// # Ordering
     /// As [`copy_many`](copy_many()).
@@ -144,52 +144,76 @@ impl CopyManyPlan {
         D: KernelOutput<T>,
         S: KernelInput<T>,
     {
-        let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
-        if pairs.len() != self.pairs {
-            let detail = Detail::wrong_length("the list of pairs", self.pairs, pairs.len());
-            return Err(Error::refused(API, detail));
-        }
-        let mut planned = self.launches.iter().flat_map(|table| &table.ranges);
-        for (index, pair) in pairs.iter().enumerate() {
-            if let Some(range) = range(pair, Some(stream))?
-                && planned.next() != Some(&range)
-            {
-                return Err(not_planned(index));
-            }
-        }
-        if planned.next().is_some() {
-            return Err(not_planned(pairs.len()));
-        }
-        for (pairs, table) in pairs.chunks(most(pairs.len())).zip(&self.launches) {
-            // SAFETY: the pairs are those of the table. `tables` has checked them when the plan was made.
-            // The stream's device can access the memory.
+        let stream = stream.as_stream();
+        let pairs = self.planned(pairs, Some(stream))?;
+        for (pairs, table) in launches(&pairs, &self.tables) {
+            // SAFETY: the pairs are those of the table (`planned`). `tables` has checked them when the plan
+            // was made. The stream's device can access the memory.
             unsafe { table.launch(&accesses(pairs), stream) }?;
         }
         Ok(())
     }
+
+    /// Returns the pairs with elements, one for each range of the tables, or refuses other ones.
+    #[inline]
+    #[track_caller]
+    fn planned<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
+        &self,
+        pairs: impl IntoIterator<Item = (D, S)>,
+        stream: Option<StreamRef<'_>>,
+    ) -> Result<Vec<(D, S)>> {
+        let (pairs, ranges) = with_elements(pairs, stream)?;
+        let planned = || self.tables.iter().flat_map(|table| &table.ranges);
+        let count = self.tables.iter().map(|table| table.ranges.len()).sum();
+        if ranges.len() != count {
+            let detail = Detail::wrong_length("the list of pairs with elements", count, ranges.len());
+            return Err(Error::refused(API, detail));
+        }
+        match planned().zip(&ranges).position(|(planned, range)| planned != range) {
+            None => Ok(pairs),
+            Some(index) => Err(not_planned(index)),
+        }
+    }
 }
 
-/// Returns the tables of the launches that copy these pairs. If there is a `stream`, its device must be
-/// able to access the memory.
+/// Returns the pairs that have elements, and the bytes that each copies, after the checks of all. If there is
+/// a `stream`, its device must be able to access the memory.
+#[inline]
 #[track_caller]
-fn tables<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
-    pairs: &[(D, S)],
+fn with_elements<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
+    pairs: impl IntoIterator<Item = (D, S)>,
     stream: Option<StreamRef<'_>>,
-) -> Result<Vec<Table>> {
+) -> Result<(Vec<(D, S)>, Vec<Range>)> {
     if size_of::<T>() == 0 {
         return Err(Error::refused(API, Detail::zero_sized(std::any::type_name::<T>())));
     }
-    let most = most(pairs.len());
-    let (mut ranges, mut ends) = (Vec::with_capacity(pairs.len()), Vec::new());
-    for pairs in pairs.chunks(most) {
-        for pair in pairs {
-            ranges.extend(range(pair, stream)?);
+    let pairs = pairs.into_iter();
+    let least = pairs.size_hint().0;
+    let (mut kept, mut ranges) = (Vec::with_capacity(least), Vec::with_capacity(least));
+    for pair in pairs {
+        if let Some(range) = range(&pair, stream)? {
+            kept.push(pair);
+            ranges.push(range);
         }
-        ends.push(ranges.len());
     }
-    refuse_overlaps(&ranges)?;
-    let starts = std::iter::once(0).chain(ends.iter().copied());
-    starts.zip(&ends).map(|(start, end)| Table::new(ranges.get(start..*end).unwrap_or_default())).collect()
+    Ok((kept, ranges))
+}
+
+/// Returns the tables of the launches that copy these ranges.
+#[track_caller]
+fn tables(ranges: &[Range]) -> Result<Vec<Table>> {
+    refuse_overlaps(ranges)?;
+    ranges.chunks(most(ranges.len())).map(Table::new).collect()
+}
+
+/// Returns the pairs of each launch: as many as its table has ranges.
+#[inline]
+fn launches<'a, P>(mut pairs: &'a [P], tables: &'a [Table]) -> impl Iterator<Item = (&'a [P], &'a Table)> {
+    tables.iter().map(move |table| {
+        let (these, rest) = pairs.split_at_checked(table.ranges.len()).unwrap_or((pairs, &[]));
+        pairs = rest;
+        (these, table)
+    })
 }
 
 /// Returns the bytes that a pair copies. Returns `None` if the pair has no elements.
@@ -261,7 +285,8 @@ fn refuse_overlaps(ranges: &[Range]) -> Result<()> {
     }
 }
 
-/// Returns the refusal of memory that differs from that which a plan was made for.
+/// Returns the refusal of memory that differs from that which a plan was made for. Pairs without elements do
+/// not count.
 #[track_caller]
 fn not_planned(index: usize) -> Error {
     let text = format!("the plan was made for other memory than that of operand {index}");
@@ -270,7 +295,106 @@ fn not_planned(index: usize) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use cuda_safe::Device;
+    use cuda_safe::hazard::AccessHistory;
+    use cuda_safe::launch::{CheckedArg, KernelArg};
+
     use super::*;
+
+    /// Bytes of memory that nobody accesses: the address of its first byte, its access history, and the part.
+    #[derive(Clone)]
+    struct Part<'a>(usize, &'a AccessHistory, std::ops::Range<usize>);
+
+    macro_rules! part {
+        ($pointer:ty, $mode:ident, $trait:ident) => {
+            // SAFETY: nothing is launched with it.
+            unsafe impl KernelArg<$pointer> for Part<'_> {
+                fn value(&self) -> Result<$pointer> {
+                    Ok(std::ptr::without_provenance_mut(self.0 + self.2.start))
+                }
+                fn access(&self) -> Option<Access<'_>> {
+                    Some(Access::new(self.1, self.2.clone(), Mode::$mode))
+                }
+            }
+
+            // SAFETY: nothing is launched with it.
+            unsafe impl CheckedArg<$pointer> for Part<'_> {}
+
+            // SAFETY: nothing is launched with it.
+            unsafe impl $trait<u8> for Part<'_> {
+                fn elements(&self) -> usize {
+                    self.2.len()
+                }
+                fn device(&self) -> Option<Device> {
+                    None
+                }
+            }
+        };
+    }
+
+    part!(*const u8, Read, KernelInput);
+    part!(*mut u8, Write, KernelOutput);
+
+    /// Random numbers (splitmix64) below a limit.
+    fn below(state: &mut u64, limit: usize) -> usize {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut it = *state;
+        it = (it ^ it >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        it = (it ^ it >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((it ^ it >> 31) >> 1).unwrap() % limit
+    }
+
+    /// Adds pairs without elements at random places.
+    fn with_empty<'a>(random: &mut u64, pairs: &[(Part<'a>, Part<'a>)]) -> Vec<(Part<'a>, Part<'a>)> {
+        let mut all = pairs.to_vec();
+        for _ in 0..below(random, 4) {
+            let (Part(to, written, _), Part(from, read, _)) = pairs[0].clone();
+            let (at, start) = (below(random, all.len() + 1), below(random, 99));
+            all.insert(at, (Part(to, written, start..start), Part(from, read, start..start)));
+        }
+        all
+    }
+
+    #[test]
+    fn the_accesses_of_each_launch_cover_what_its_table_copies() {
+        let (written, read) = (AccessHistory::new(1 << 20), AccessHistory::new(1 << 20));
+        let (to, from, mut random) = (1 << 30, 1 << 40, 7);
+        for _ in 0..200 {
+            let count = match below(&mut random, 3) {
+                0 => 1 + below(&mut random, 3),
+                1 => SMALL - 1 + below(&mut random, 3),
+                _ => LARGE - 1 + below(&mut random, 3),
+            };
+            let part = |at: usize, bytes: usize| 64 * at..64 * at + bytes;
+            let each = (0..count).map(|at| (at, 1 + below(&mut random, 64), below(&mut random, count)));
+            let each: Vec<_> = each
+                .map(|(at, bytes, other)| {
+                    (Part(to, &written, part(at, bytes)), Part(from, &read, part(other, bytes)))
+                })
+                .collect();
+            let plan = CopyManyPlan::new::<u8, _, _>(with_empty(&mut random, &each)).unwrap();
+            let pairs = plan.planned::<u8, _, _>(with_empty(&mut random, &each), None).unwrap();
+            let mut copied = 0;
+            for (pairs, table) in launches(&pairs, &plan.tables) {
+                let accesses = accesses::<u8, _, _>(pairs);
+                let covers = |history: &AccessHistory, mode, start: usize, bytes: usize| {
+                    accesses.iter().any(|access| {
+                        let std::ops::Range { start: first, end } = access.range();
+                        std::ptr::eq(access.history(), history)
+                            && access.mode() == mode
+                            && first <= start
+                            && start + bytes <= end
+                    })
+                };
+                for range in &table.ranges {
+                    assert!(covers(&written, Mode::Write, range.to - to, range.bytes), "{range:?}");
+                    assert!(covers(&read, Mode::Read, range.from - from, range.bytes), "{range:?}");
+                }
+                copied += table.ranges.len();
+            }
+            assert_eq!(copied, count);
+        }
+    }
 
     #[test]
     fn what_is_written_twice_or_read_as_well_is_refused() {

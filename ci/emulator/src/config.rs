@@ -6,7 +6,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{profile, suppression};
@@ -64,21 +63,18 @@ pub(crate) struct Config {
     pub(crate) initcheck: bool,
     /// Reports races between operations.
     pub(crate) races: bool,
+    /// A launch returns when its kernel has ended (`CUDA_LAUNCH_BLOCKING`).
+    pub(crate) blocks: bool,
 }
 
 impl Config {
-    /// Reads the process's environment, once.
+    /// Reads the process's environment. A program may change it before its first call.
     ///
     /// # Errors
-    /// A message that names the variable whose name or value is wrong, and the right ones.
+    /// A message that names the variable whose value is wrong, and the right ones.
     pub(crate) fn from_env() -> Result<Self, String> {
-        static READ: LazyLock<Result<Config, String>> = LazyLock::new(|| {
-            let names = std::env::vars_os().map(|it| it.0);
-            check(names, |name| std::env::var_os(name))?;
-            suppression::load()?;
-            Config::read(|name| std::env::var_os(name))
-        });
-        READ.clone()
+        suppression::load()?;
+        Self::read(|name| std::env::var_os(name))
     }
 
     /// Whether operations and allocations remember the program's lines.
@@ -90,6 +86,8 @@ impl Config {
     }
 
     fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, String> {
+        let of_cuda = |name: &str| get(name).map(|it| it.to_string_lossy().into_owned());
+        let (visible, blocking) = (of_cuda("CUDA_VISIBLE_DEVICES"), of_cuda("CUDA_LAUNCH_BLOCKING"));
         let get = |name: &str| get(&format!("{PREFIX}{name}")).map(|it| it.to_string_lossy().into_owned());
         let number = |name: &str, default: u64, most: u64| match get(name) {
             None => Ok(default),
@@ -124,7 +122,7 @@ impl Config {
             },
         };
         Ok(Self {
-            devices: usize::try_from(devices).unwrap_or(2),
+            devices: usize::try_from(visible.map_or(devices, |list| visible_of(&list, devices))).unwrap_or(2),
             memory: number("MEMORY", profile.memory, 1 << 20)? << 20,
             budget: (budget != u64::MAX).then_some(budget << 20),
             schedule,
@@ -134,8 +132,18 @@ impl Config {
             leaks: flag("LEAKS", 0)?,
             initcheck: flag("INITCHECK", 0)?,
             races: flag("RACES", 0)?,
+            blocks: blocking.is_some_and(|it| it == "1"),
         })
     }
+}
+
+/// The number of devices that `CUDA_VISIBLE_DEVICES` leaves: those before the first that is none. One that is
+/// named twice leaves none. All devices are alike, so their order does not matter.
+fn visible_of(list: &str, devices: u64) -> u64 {
+    let named = list.split(',').map_while(|it| it.trim().parse().ok().filter(|at| *at < devices));
+    let named: Vec<u64> = named.collect();
+    let twice = (1..named.len()).any(|at| named[at..].contains(&named[at - 1]));
+    if twice { 0 } else { named.len().try_into().unwrap_or(0) }
 }
 
 /// The most devices of a machine.
@@ -217,5 +225,15 @@ mod tests {
         assert!(with(&[("CUDA_EMULATOR_FAULTS", "run-on")]).unwrap().runs_on);
         assert!(!with(&[("CUDA_EMULATOR_MANAGED", "0")]).unwrap().managed);
         assert!(with(&[("CUDA_EMULATOR_RACES", "1")]).unwrap().races);
+        assert!(with(&[("CUDA_LAUNCH_BLOCKING", "1")]).unwrap().blocks);
+    }
+
+    #[test]
+    fn devices_are_visible_up_to_the_first_that_is_none() {
+        let lists =
+            [("", 0), ("-1", 0), ("7", 0), ("1", 1), ("1,0", 2), ("0,5,1", 1), ("0,0", 0), ("0,x", 1)];
+        for (list, count) in lists {
+            assert_eq!(with(&[("CUDA_VISIBLE_DEVICES", list)]).unwrap().devices, count, "{list:?}");
+        }
     }
 }

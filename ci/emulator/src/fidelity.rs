@@ -20,6 +20,7 @@ pub(crate) enum Limit {
     KernelWords,
     KernelClocks,
     SameValues,
+    Volatile,
     Histories,
     Guards,
     Registered,
@@ -34,7 +35,7 @@ pub(crate) enum Limit {
 pub(crate) const ORDER: &str = "the order of blocks and warps in kernels that can see it";
 
 /// The limits in words, and whether they are a matter of checks.
-const LIMITS: [(Limit, bool, &str); 19] = [
+const LIMITS: [(Limit, bool, &str); 20] = [
     (Limit::TensorSums, false, "sums of tensor cores (rounded once)"),
     (Limit::ApproximateMath, false, "math instructions with .approx (their last bits)"),
     (Limit::TextureWeights, false, "weights of texture filters (those of an H200)"),
@@ -47,6 +48,7 @@ const LIMITS: [(Limit, bool, &str); 19] = [
     (Limit::KernelWords, true, "races within kernels beyond the last 16 MiB of global memory"),
     (Limit::KernelClocks, true, "which flag orders what, in kernels that release very often"),
     (Limit::SameValues, true, "races of threads that write the value that is there"),
+    (Limit::Volatile, true, "races of volatile accesses within a block (CUDA_EMULATOR_VOLATILE=plain)"),
     (Limit::Histories, true, "races with the older half of more than 16384 accesses to an allocation"),
     (Limit::Guards, true, "accesses of the host beyond 4096 guarded ranges"),
     (Limit::Registered, true, "accesses of the host to registered memory"),

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
-use crate::config::Config;
+use crate::config;
 use crate::exec::{CodeLine, ThreadLine};
 use crate::fidelity;
 use crate::host_line::{HostLine, StackFrame, demangled};
@@ -279,7 +279,8 @@ unsafe extern "C" {
 static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
-    if let Err(message) = Config::from_env() {
+    let checked = config::check(std::env::vars_os().map(|it| it.0), |name| std::env::var_os(name));
+    if let Err(message) = checked.and_then(|()| suppression::load()) {
         eprintln!("CUDA emulator: {message}");
         // SAFETY: nothing of the program has run yet.
         unsafe { libc::_exit(2) };

@@ -47,8 +47,8 @@ static LIST: OnceLock<Vec<Suppression>> = OnceLock::new();
 /// # Errors
 /// A message that names the line if it has another form.
 pub(crate) fn load() -> Result<(), String> {
-    if let Some(path) = std::env::var_os("CUDA_EMULATOR_SUPPRESS") {
-        // It is read once in a process.
+    // It is read once in a process, where its name holds.
+    if let Some(path) = std::env::var_os("CUDA_EMULATOR_SUPPRESS").filter(|_| LIST.get().is_none()) {
         let _ = LIST.set(read_file(&path)?);
     }
     Ok(())

@@ -45,7 +45,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Makes a table of at most [`LARGE`] ranges.
+    /// Makes a table of 1 to [`LARGE`] ranges.
     #[track_caller]
     pub(super) fn new(ranges: &[Range]) -> Result<Self> {
         let room = if ranges.len() > SMALL { LARGE } else { SMALL };
@@ -70,7 +70,7 @@ impl Table {
         Ok(Self { ranges: ranges.to_vec(), words, chunks })
     }
 
-    /// Launches the kernel, unless there are no ranges.
+    /// Launches the kernel.
     ///
     /// # Safety
     /// - No destination overlaps another destination or a source.
@@ -100,9 +100,6 @@ impl Table {
         stream: StreamRef<'_>,
     ) -> Result<()> {
         let mut count = u32::try_from(self.ranges.len()).unwrap_or(0);
-        if count == 0 {
-            return Ok(());
-        }
         let config = LaunchConfig::new(self.chunks.min(BLOCKS), kernels::COPY_MANY_THREADS);
         let mut values: [*mut c_void; 2] = [self.words.as_ptr().cast_mut().cast(), (&raw mut count).cast()];
         // SAFETY: there is a value for each of the kernel's two parameters, and the runtime only reads the

@@ -397,8 +397,45 @@ fn other_pairs_than_those_of_the_plan_are_refused_and_nothing_is_copied() -> Res
     enqueue(one.slice(..4)?, two.slice(4..)?)?;
     assert_eq!(target.to_vec()?, [1, 1, 1, 1, 2, 2, 2, 2]);
     let refused = plan.enqueue([(&mut target, &sources[0])], &stream).unwrap_err();
-    assert_eq!(refused.detail(), &Detail::wrong_length("the list of pairs", 2, 1));
+    assert_eq!(refused.detail(), &Detail::wrong_length("the list of pairs with elements", 2, 1));
     assert_eq!(refused.api(), "copy_many");
+    Ok(())
+}
+
+#[test]
+fn a_pair_without_elements_may_stand_anywhere_also_where_a_launch_ends() -> Result<()> {
+    /// As many pairs as a launch takes, and one without elements.
+    fn pairs<'a>(
+        target: &'a mut DeviceBuffer<u32>,
+        source: &'a DeviceBuffer<u32>,
+        none: &'a mut DeviceBuffer<u32>,
+        empty: usize,
+    ) -> Result<Vec<(DeviceSliceMut<'a, u32>, DeviceSlice<'a, u32>)>> {
+        let all = target.slice_mut(..)?.chunks_mut(1)?.zip(source.slice(..)?.chunks(1)?);
+        let mut all: Vec<_> = all.collect();
+        all.insert(empty, (none.slice_mut(..)?, source.slice(..0)?));
+        Ok(all)
+    }
+
+    let _alone = alone();
+    kernels::copy_many_large.load()?;
+    kernels::gate_then_write.load()?;
+    let (writer, copier) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let count = kernels::COPY_MANY_LARGE as usize;
+    let mut source = DeviceBuffer::from_slice(&vec![1_u32; count])?;
+    let (mut target, mut none) = (DeviceBuffer::from_slice(&vec![0_u32; count])?, DeviceBuffer::alloc(0)?);
+    Device::current()?.synchronize()?;
+    let plan = CopyManyPlan::new(pairs(&mut target, &source, &mut none, count)?)?;
+    for (round, empty) in (2..).zip([count, 0, count / 2]) {
+        let (flag, before) = (MappedFlag::new()?, hazard::added_waits());
+        gate_then_write(&flag, source.slice_mut(count - 1..)?, round, &writer)?;
+        let copied = plan.enqueue(pairs(&mut target, &source, &mut none, empty)?, &copier);
+        let (waits, done) = (hazard::added_waits() - before, copier.is_done());
+        flag.set(1);
+        copied?;
+        assert_eq!((waits, done?), (1, false), "with an empty pair at {empty}, the copy of the last waits");
+        assert_eq!(target.to_vec()?[count - 1], round);
+    }
     Ok(())
 }
 

@@ -30,7 +30,7 @@ struct Inner {
     broken: bool,
 }
 
-/// The cliques of ranks that join one by one.
+/// The cliques of ranks that join one by one, until NCCL has formed their communicator.
 static JOINED: Mutex<BTreeMap<[u8; ID_BYTES], Weak<Clique>>> = Mutex::new(BTreeMap::new());
 
 impl Clique {
@@ -43,14 +43,20 @@ impl Clique {
     /// Adds a rank that joins by an identity, before NCCL makes it wait for the others: when NCCL returns,
     /// all ranks of this process are members.
     pub(crate) fn join(id: &[u8; ID_BYTES], rank: u32) -> Arc<Self> {
-        let mut joined = JOINED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut joined = joined();
         joined.retain(|_, clique| clique.strong_count() > 0);
         let found = joined.get(id).and_then(Weak::upgrade);
-        // With NCCL_COMM_ID, communicators that are created one after the other have the same identity.
         let clique = found.filter(|clique| !clique.lock().members.contains_key(&rank)).unwrap_or_default();
         clique.lock().members.insert(rank, 0);
         joined.insert(*id, Arc::downgrade(&clique));
         clique
+    }
+
+    /// Ends the joining, when NCCL returns to the first member: all members have joined. Who joins later by
+    /// the same identity is of another communicator. With `NCCL_COMM_ID`, those that are created one after
+    /// the other have the same one.
+    pub(crate) fn formed(&self) {
+        joined().retain(|_, clique| !std::ptr::eq(clique.as_ptr(), self));
     }
 
     /// Removes a rank whose work is complete.
@@ -100,6 +106,10 @@ impl Clique {
     }
 }
 
+fn joined() -> MutexGuard<'static, BTreeMap<[u8; ID_BYTES], Weak<Clique>>> {
+    JOINED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Inner {
     /// Counts a collective. Returns the one that another member enqueued as its collective of this number.
     fn collective(&mut self, rank: u32, call: Call) -> Option<Call> {
@@ -133,6 +143,9 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
     use super::{Call, Clique};
     use crate::call::Kind;
     use crate::element::Reduction;
@@ -190,5 +203,100 @@ mod tests {
         clique.record(0, call("ncclSend", 9, Kind::Send(7))).unwrap();
         assert!(clique.record(0, send(7)).is_err());
         assert!(other.record(1, receive(7)).is_err());
+    }
+
+    /// A communicator of the model: its ranks of this process.
+    #[derive(Default)]
+    struct Model {
+        identity: usize,
+        /// Each rank that is to join, with its clique once it has, and the collectives that it has enqueued
+        /// since NCCL returned.
+        ranks: BTreeMap<u32, Option<(Arc<Clique>, Option<usize>)>>,
+        is_formed: bool,
+        is_broken: bool,
+        /// The lengths of the collectives.
+        lengths: Vec<usize>,
+    }
+
+    /// Random numbers (splitmix64) below a limit.
+    fn below(state: &mut u64, limit: usize) -> usize {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut it = *state;
+        it = (it ^ it >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        it = (it ^ it >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((it ^ it >> 31) >> 1).unwrap() % limit
+    }
+
+    impl Model {
+        /// What one rank does next: it joins, NCCL returns to it, fails, or it enqueues or leaves.
+        fn step(&mut self, rank: u32, random: &mut u64) {
+            let all_have_joined = self.ranks.values().all(Option::is_some);
+            let state = self.ranks.get_mut(&rank).unwrap();
+            let identity = [100 + u8::try_from(self.identity).unwrap(); 128];
+            match (state.take(), below(random, 8)) {
+                (None, _) => *state = Some((Clique::join(&identity, rank), None)),
+                (Some((clique, None)), 0) => {
+                    clique.leave(rank);
+                    // It tries again, unless the others have gone on without it.
+                    if self.is_formed {
+                        self.ranks.remove(&rank);
+                    }
+                }
+                (Some((clique, None)), _) if all_have_joined || self.is_formed => {
+                    clique.formed();
+                    self.is_formed = true;
+                    *state = Some((clique, Some(0)));
+                }
+                (Some((clique, Some(_))), 0) => {
+                    clique.leave(rank);
+                    self.ranks.remove(&rank);
+                }
+                (Some((clique, Some(count))), number) => {
+                    let known = self.lengths.get(count).copied();
+                    let length = if number == 1 { 1 + below(random, 3) } else { known.unwrap_or(2) };
+                    let sum = call("ncclAllReduce", length, Kind::AllReduce(Reduction::Sum));
+                    self.is_broken |= known.is_some_and(|known| known != length);
+                    assert_eq!(clique.record(rank, sum).is_err(), self.is_broken);
+                    self.lengths.resize(self.lengths.len().max(count + 1), length);
+                    *state = Some((clique, Some(count + 1)));
+                }
+                (waiting, _) => *state = waiting,
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_are_compared_with_those_that_joined_with_them_whatever_identities_repeat() {
+        let (mut random, mut formed, mut broken) = (3, 0, 0);
+        let mut all: Vec<Model> = Vec::new();
+        for _ in 0..50_000 {
+            let identity = below(&mut random, 3);
+            // NCCL forms one communicator of an identity at a time.
+            if all.len() < 8 && all.iter().all(|it| it.identity != identity || it.is_formed) {
+                let ranks = (0..4).filter(|_| below(&mut random, 3) > 0).map(|rank| (rank, None)).collect();
+                all.push(Model { identity, ranks, ..Model::default() });
+            }
+            let at = below(&mut random, all.len());
+            let ranks: Vec<u32> = all[at].ranks.keys().copied().collect();
+            if ranks.is_empty() || all[at].is_broken {
+                let gone = all.remove(at);
+                (formed, broken) = (formed + u32::from(gone.is_formed), broken + u32::from(gone.is_broken));
+                continue;
+            }
+            all[at].step(ranks[below(&mut random, ranks.len())], &mut random);
+            let cliques = |it: &Model| -> Vec<Arc<Clique>> {
+                it.ranks.values().flatten().map(|(clique, _)| Arc::clone(clique)).collect()
+            };
+            let each: Vec<_> = all.iter().map(cliques).collect();
+            for (at, own) in each.iter().enumerate() {
+                assert!(
+                    own.iter().all(|clique| Arc::ptr_eq(clique, &own[0])),
+                    "one communicator, one clique"
+                );
+                let others = each.iter().take(at).flatten();
+                assert!(others.into_iter().all(|it| own.iter().all(|clique| !Arc::ptr_eq(clique, it))));
+            }
+        }
+        assert!(formed > 500 && broken > 200, "{formed} were formed, and {broken} refused collectives");
     }
 }

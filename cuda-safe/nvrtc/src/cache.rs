@@ -1,7 +1,7 @@
 //! Results on disk.
 //!
 //! A file's name is the SHA-256 of all that the result depends on: the source with its headers and names, the
-//! options, NVRTC's version, the format of the file, and the cache's key. Its first bytes are the SHA-256 of
+//! options, NVRTC's build, the format of the file, and the cache's key. Its first bytes are the SHA-256 of
 //! the rest. A file that is damaged or cut short is compiled again.
 
 use std::env;
@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::compiled::Compiled;
 use crate::error::{Error, ErrorKind, Result};
+use crate::includes::may_read_files;
 use crate::options::Options;
 use crate::source::Source;
 
@@ -46,10 +47,13 @@ impl Cache {
     pub fn of_user() -> Result<Self> {
         let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-        let folder = folder.ok_or_else(|| {
-            Error::new(ErrorKind::Refused("neither XDG_CACHE_HOME nor HOME has an absolute path".to_owned()))
-        })?;
-        Ok(Self::at(folder.join("cuda-nvrtc")))
+        match folder {
+            Some(folder) => Ok(Self::at(folder.join("cuda-nvrtc"))),
+            None => {
+                let why = "neither XDG_CACHE_HOME nor HOME has an absolute path";
+                Err(Error::new(ErrorKind::Refused(why.to_owned())))
+            }
+        }
     }
 
     /// Adds a text that stands for what the cache does not see: the files that sources include, such as
@@ -61,19 +65,22 @@ impl Cache {
         self
     }
 
-    /// Returns the name of a result, or `None` if it is not to be cached.
-    pub(crate) fn name(&self, source: &Source, options: &Options, version: (u32, u32)) -> Option<String> {
-        if options.reads_files && self.key.is_none() {
+    /// Returns the name of a result of an NVRTC, or `None` if it is not to be cached.
+    pub(crate) fn name(&self, source: &Source, options: &Options, build: &str) -> Option<String> {
+        let headers = source.headers.iter().map(|(_, text)| text);
+        let reads_files =
+            || options.reads_files || headers.chain([&source.text]).any(|it| may_read_files(it));
+        if self.key.is_none() && reads_files() {
             return None;
         }
         let mut all = Texts::default();
         all.add(FORMAT);
-        all.add(&format!("{}.{}", version.0, version.1));
+        all.add(build);
         all.list(self.key.iter().map(|key| &**key));
         all.list([&*source.name, &*source.text]);
         all.list(source.headers.iter().flat_map(|(name, text)| [&**name, &**text]));
         all.list(source.names.iter().map(|name| &**name));
-        all.list(options.words.iter().map(|word| &**word));
+        all.list(options.bytes());
         Some(Sha256::digest(&all.0).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
@@ -128,13 +135,13 @@ impl Cache {
 struct Texts(Vec<u8>);
 
 impl Texts {
-    fn add(&mut self, text: &str) {
-        self.number(text.len());
-        self.0.extend_from_slice(text.as_bytes());
+    fn add(&mut self, text: impl AsRef<[u8]>) {
+        self.number(text.as_ref().len());
+        self.0.extend_from_slice(text.as_ref());
     }
 
     /// Adds the number of texts, and the texts.
-    fn list<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
+    fn list(&mut self, texts: impl IntoIterator<Item: AsRef<[u8]>>) {
         let texts: Vec<_> = texts.into_iter().collect();
         self.number(texts.len());
         texts.into_iter().for_each(|text| self.add(text));
@@ -160,23 +167,26 @@ mod tests {
         let source = || Source::new("a.cu", "text");
         let options = || Options::new((9, 0));
         let all = [
-            cache.name(&source(), &options(), (13, 0)),
-            cache.name(&source(), &options(), (13, 1)),
-            cache.name(&source(), &options().fast_math(), (13, 0)),
-            cache.name(&source().name("f"), &options(), (13, 0)),
-            cache.name(&source().header("f", ""), &options(), (13, 0)),
-            cache.name(&source().header("", "f"), &options(), (13, 0)),
-            cache.name(&Source::new("a.c", "utext"), &options(), (13, 0)),
-            cache.clone().key("one").name(&source(), &options(), (13, 0)),
-            cache.clone().key("").name(&source(), &options(), (13, 0)),
-            cache.clone().key("one").name(&source(), &options().include("/i"), (13, 0)),
+            cache.name(&source(), &options(), "13.0"),
+            cache.name(&source(), &options(), "13.1"),
+            cache.name(&source(), &options().fast_math(), "13.0"),
+            cache.name(&source().name("f"), &options(), "13.0"),
+            cache.name(&source().header("f", ""), &options(), "13.0"),
+            cache.name(&source().header("", "f"), &options(), "13.0"),
+            cache.name(&Source::new("a.c", "utext"), &options(), "13.0"),
+            cache.clone().key("one").name(&Source::new("a", "#include \"/h\""), &options(), "13.0"),
+            cache.clone().key("one").name(&source(), &options(), "13.0"),
+            cache.clone().key("").name(&source(), &options(), "13.0"),
+            cache.clone().key("one").name(&source(), &options().include("/i"), "13.0"),
         ];
         for (at, one) in all.iter().enumerate() {
             assert_eq!(one.as_ref().map(String::len), Some(64));
             assert!(!all[..at].contains(one), "{at}");
         }
-        assert_eq!(cache.name(&source(), &options(), (13, 0)), all[0]);
-        assert_eq!(cache.name(&source(), &options().include("/i"), (13, 0)), None);
+        assert_eq!(cache.name(&source(), &options(), "13.0"), all[0]);
+        assert_eq!(cache.name(&source(), &options().include("/i"), "13.0"), None);
+        assert_eq!(cache.name(&Source::new("a", "#include \"/h\""), &options(), "13.0"), None);
+        assert_eq!(cache.name(&source().header("b", "#include H"), &options(), "13.0"), None);
     }
 
     #[test]

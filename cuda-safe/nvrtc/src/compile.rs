@@ -19,6 +19,8 @@ use crate::source::Source;
 pub struct Nvrtc {
     functions: Functions,
     version: (u32, u32),
+    /// Version, name, size and time of the library's file: what tells one build from another.
+    build: OnceLock<String>,
 }
 
 impl Nvrtc {
@@ -29,8 +31,10 @@ impl Nvrtc {
     #[track_caller]
     pub fn get() -> Result<&'static Self> {
         static NVRTC: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
-        let found = NVRTC.get_or_init(|| raw::find().and_then(Self::new));
-        found.as_ref().map_err(|why| Error::new(ErrorKind::Missing(why.clone())))
+        match NVRTC.get_or_init(|| raw::find().and_then(Self::new)) {
+            Ok(found) => Ok(found),
+            Err(why) => Err(Error::new(ErrorKind::Missing(why.clone()))),
+        }
     }
 
     /// Loads an NVRTC from a file, or by a name for which the loader searches. It is never unloaded.
@@ -44,8 +48,10 @@ impl Nvrtc {
     pub unsafe fn open(file: impl AsRef<Path>) -> Result<Self> {
         let file: &OsStr = file.as_ref().as_os_str();
         // SAFETY: the caller has the duties.
-        let found = unsafe { raw::open(file) }.and_then(Self::new);
-        found.map_err(|why| Error::new(ErrorKind::Missing(why)))
+        match unsafe { raw::open(file) }.and_then(Self::new) {
+            Ok(found) => Ok(found),
+            Err(why) => Err(Error::new(ErrorKind::Missing(why))),
+        }
     }
 
     fn new(functions: Functions) -> std::result::Result<Self, String> {
@@ -54,7 +60,7 @@ impl Nvrtc {
         let status = unsafe { (functions.nvrtcVersion)(&raw mut major, &raw mut minor) };
         let version = u32::try_from(major).ok().zip(u32::try_from(minor).ok());
         match version.filter(|_| status == 0) {
-            Some(version) => Ok(Self { functions, version }),
+            Some(version) => Ok(Self { functions, version, build: OnceLock::new() }),
             None => Err(format!("nvrtcVersion: status {status}")),
         }
     }
@@ -104,14 +110,17 @@ impl Nvrtc {
     /// Compiles a source, unless the cache has the result. A new result is put there.
     ///
     /// A cache that cannot be read or written is no error: then the source is compiled. Results that may
-    /// depend on files are cached only if the cache has a [key](Cache::key) for these.
+    /// depend on files are cached only if the cache has a [key](Cache::key) for these: those of options that
+    /// name folders, and of sources and headers with a `#include` or `__has_include` of an absolute path or
+    /// of a macro.
     ///
     /// # Errors
     /// As [`compile`](Self::compile). Errors are not cached.
     #[track_caller]
     pub fn compile_cached(&self, source: &Source, options: &Options, cache: &Cache) -> Result<Compiled> {
         let call_site = Location::caller();
-        let Some(name) = cache.name(source, options, self.version) else {
+        let build = self.build.get_or_init(|| format!("{:?} {}", self.version, self.functions.file()));
+        let Some(name) = cache.name(source, options, build) else {
             return self.compile_now(source, options).map_err(|error| error.at(call_site));
         };
         if let Some(found) = cache.read(&name) {
@@ -127,7 +136,7 @@ impl Nvrtc {
         let (text, name) = (c_text(&source.text)?, c_text(&source.name)?);
         let contents = c_texts(source.headers.iter().map(|(_, text)| text))?;
         let header_names = c_texts(source.headers.iter().map(|(name, _)| name))?;
-        let words = c_texts(options.words.iter())?;
+        let words = c_texts(options.bytes())?;
         let (contents_raw, names_raw) = (pointers(&contents), pointers(&header_names));
         let mut program = Owned { functions, program: ptr::null_mut() };
         // SAFETY: the texts end with a zero, and there are as many headers as names.
@@ -234,15 +243,19 @@ impl Drop for Owned<'_> {
     }
 }
 
-fn c_text(text: &str) -> Result<CString> {
-    CString::new(text).map_err(|error| {
-        let start: String = text.chars().take(20).collect();
-        Error::new(ErrorKind::Refused(format!("the text {start:?}...: {error}")))
-    })
+fn c_text(text: impl AsRef<[u8]>) -> Result<CString> {
+    let text = text.as_ref();
+    match CString::new(text) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let start: String = String::from_utf8_lossy(text).chars().take(20).collect();
+            Err(Error::new(ErrorKind::Refused(format!("the text {start:?}...: {error}"))))
+        }
+    }
 }
 
-fn c_texts<'a>(texts: impl Iterator<Item = &'a String>) -> Result<Vec<CString>> {
-    texts.map(|text| c_text(text)).collect()
+fn c_texts(texts: impl Iterator<Item: AsRef<[u8]>>) -> Result<Vec<CString>> {
+    texts.map(c_text).collect()
 }
 
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
@@ -250,5 +263,8 @@ fn pointers(texts: &[CString]) -> Vec<*const c_char> {
 }
 
 fn count(texts: &[CString]) -> Result<c_int> {
-    c_int::try_from(texts.len()).map_err(|_| Error::new(ErrorKind::Refused("too many texts".to_owned())))
+    match c_int::try_from(texts.len()) {
+        Ok(count) => Ok(count),
+        Err(_) => Err(Error::new(ErrorKind::Refused("too many texts".to_owned()))),
+    }
 }

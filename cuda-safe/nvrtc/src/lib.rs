@@ -49,6 +49,7 @@ mod cache;
 mod compile;
 mod compiled;
 mod error;
+mod includes;
 mod options;
 mod raw;
 mod source;

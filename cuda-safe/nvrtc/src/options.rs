@@ -1,6 +1,9 @@
 //! The options of a compilation.
 
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
+
+use crate::includes::may_read_files;
 
 /// A C++ standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +25,7 @@ pub enum Standard {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "nothing is compiled before `Nvrtc::compile`"]
 pub struct Options {
-    pub(crate) words: Vec<String>,
+    pub(crate) words: Vec<OsString>,
     /// Whether files may be read, which the cache does not see.
     pub(crate) reads_files: bool,
 }
@@ -31,26 +34,27 @@ impl Options {
     /// Begins with PTX for devices of this compute capability, major and minor as
     /// `cuda_safe::Device::compute_capability` returns it, and for newer ones
     /// (`--gpu-architecture=compute_90`). No file is read, except in folders that [`include`](Self::include)
-    /// names.
+    /// names, and by an absolute path in the source or its headers.
     pub fn new((major, minor): (i32, i32)) -> Self {
-        let architecture = format!("--gpu-architecture=compute_{major}{minor}");
+        let architecture = format!("--gpu-architecture=compute_{major}{minor}").into();
         // NVRTC would search the folder of the source's name, which is the current one for most.
-        Self { words: vec![architecture, "--no-source-include".to_owned()], reads_files: false }
+        Self { words: vec![architecture, "--no-source-include".into()], reads_files: false }
     }
 
     /// Defines a macro (`--define-macro`). Without a value it is 1.
-    pub fn define<'a>(self, name: &str, value: impl Into<Option<&'a str>>) -> Self {
-        match value.into() {
-            Some(value) => self.word(format!("--define-macro={name}={value}")),
-            None => self.word(format!("--define-macro={name}")),
-        }
+    pub fn define<'a>(mut self, name: &str, value: impl Into<Option<&'a str>>) -> Self {
+        let value = value.into().map_or(String::new(), |value| format!("={value}"));
+        self.reads_files |= may_read_files(&value);
+        self.word(format!("--define-macro={name}{value}"))
     }
 
     /// Adds a folder that `#include` searches (`--include-path`). A compilation that may read files is cached
     /// only if the cache has a [key](crate::Cache::key) for them.
     pub fn include(mut self, folder: impl AsRef<Path>) -> Self {
         self.reads_files = true;
-        self.word(format!("--include-path={}", folder.as_ref().display()))
+        let mut word = OsString::from("--include-path=");
+        word.push(folder.as_ref());
+        self.word(word)
     }
 
     /// Chooses the C++ standard (`--std`). NVRTC's default is C++17.
@@ -66,7 +70,7 @@ impl Options {
 
     /// Makes fast and less exact mathematics (`--use_fast_math`).
     pub fn fast_math(self) -> Self {
-        self.word("--use_fast_math".to_owned())
+        self.word("--use_fast_math")
     }
 
     /// Allows or forbids fused multiplications and additions (`--fmad`), which are allowed by default.
@@ -76,12 +80,12 @@ impl Options {
 
     /// Has the PTX name lines of the source (`--generate-line-info`).
     pub fn line_info(self) -> Self {
-        self.word("--generate-line-info".to_owned())
+        self.word("--generate-line-info")
     }
 
     /// Makes code for a debugger, without optimisation (`--device-debug`).
     pub fn debug(self) -> Self {
-        self.word("--device-debug".to_owned())
+        self.word("--device-debug")
     }
 
     /// Sets the maximum number of registers of a thread (`--maxrregcount`).
@@ -91,7 +95,7 @@ impl Options {
 
     /// Treats functions without a keyword as `__device__` functions (`--device-as-default-execution-space`).
     pub fn device_by_default(self) -> Self {
-        self.word("--device-as-default-execution-space".to_owned())
+        self.word("--device-as-default-execution-space")
     }
 
     /// Adds an option of NVRTC that has no method here, such as `--restrict`. It counts as one that reads
@@ -101,15 +105,29 @@ impl Options {
         self.word(option.into())
     }
 
-    fn word(mut self, word: String) -> Self {
-        self.words.push(word);
+    fn word(mut self, word: impl Into<OsString>) -> Self {
+        self.words.push(word.into());
         self
+    }
+
+    /// The words as NVRTC takes them.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
+        self.words.iter().map(|word| OsStr::as_encoded_bytes(word))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_keeps_its_name_whatever_its_bytes_are() {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let options = Options::new((9, 0)).include(OsStr::from_bytes(b"/i/\xff"));
+        assert_eq!(options.bytes().last(), Some(&b"--include-path=/i/\xff"[..]));
+    }
 
     #[test]
     fn options_are_words_in_the_order_of_the_calls() {
@@ -141,6 +159,7 @@ mod tests {
             ]
         );
         assert!(Options::new((7, 5)).include("/cuda/include").reads_files);
+        assert!(Options::new((7, 5)).define("ASK", "__has_include(\"/a.h\")").reads_files);
         assert!(Options::new((10, 3)).other("--restrict").reads_files);
         assert_eq!(Options::new((10, 3)).words[0], "--gpu-architecture=compute_103");
     }

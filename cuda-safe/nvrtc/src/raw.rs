@@ -3,6 +3,7 @@
 
 use std::env;
 use std::ffi::{OsStr, c_char, c_int, c_void};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// `nvrtcProgram` of `nvrtc.h`.
@@ -51,6 +52,24 @@ functions! {
     fn nvrtcGetPTX(Program, *mut c_char) -> Status;
     fn nvrtcGetProgramLogSize(Program, *mut usize) -> Status;
     fn nvrtcGetProgramLog(Program, *mut c_char) -> Status;
+}
+
+impl Functions {
+    /// Returns name, size and time of the library's file, as far as the system tells them.
+    pub(crate) fn file(&self) -> String {
+        let address = self.nvrtcVersion as usize;
+        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        // `7f1c2a000000-7f1c2b000000 r-xp 00001000 08:01 1234  /usr/lib/libnvrtc.so.13.0.88`
+        let has = |line: &&str| {
+            let mut ends = line.split(['-', ' ']).map(|end| usize::from_str_radix(end, 16));
+            matches!((ends.next(), ends.next()), (Some(Ok(start)), Some(Ok(end))) if (start..end).contains(&address))
+        };
+        let file = maps.lines().find(has).and_then(|line| Some(Path::new(&line[line.find('/')?..])));
+        let found = file.and_then(|file| Some((file.file_name()?, fs::metadata(file).ok()?)));
+        found.map_or(String::new(), |(name, data)| {
+            format!("{name:?} {} {:?}", data.len(), data.modified().ok())
+        })
+    }
 }
 
 /// The variables that name a toolkit, in their order.

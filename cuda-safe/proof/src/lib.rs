@@ -166,8 +166,7 @@
 //! # Files
 //! | file | purpose |
 //! |---|---|
-//! | `ptx.rs` | reads PTX text |
-//! | `lower` | makes a kernel's slice from it: resolves names, inlines calls, drops the rest |
+//! | `lower` | makes a kernel's slice from the tree that `cuda-ptx` reads: inlines calls, drops the rest |
 //! | `slice.rs` | the slice, and its bytes |
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |
@@ -195,7 +194,6 @@ mod kept;
 mod launch;
 mod loops;
 mod lower;
-mod ptx;
 mod refine;
 mod rounds;
 mod slice;

@@ -113,13 +113,12 @@ listed! {
     }
 }
 
-/// A register that the hardware sets: [`Special::AXES`] of x, y and z, and then the others.
+/// A register that the hardware sets: x, y and z of `%tid`, `%ntid`, `%ctaid`, `%nctaid`, `%cluster_ctaid` and
+/// `%cluster_nctaid`, and then the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Special(pub(crate) u8);
 
 impl Special {
-    pub(crate) const AXES: [&str; 6] =
-        ["%tid", "%ntid", "%ctaid", "%nctaid", "%cluster_ctaid", "%cluster_nctaid"];
     pub(crate) const LANE: Self = Self(18);
     pub(crate) const DYNAMIC_BYTES: Self = Self(19);
     /// The halves of the address of the grid's workspace: `%envreg1` is the upper one.

@@ -175,7 +175,7 @@ macro_rules! written {
 
 /// Implements [`KernelArg`] for one kind of pointer.
 macro_rules! argument {
-    ($pointer:ty, $mode:ident, $($memory:ty),*) => { $(
+    ($pointer:ty, $mode:ident, for $($memory:ty),*) => { $(
         // SAFETY: the kernel receives the address of the first element, and the access covers the bytes of
         // all elements. The argument is refused except in a node of the graph that owns the memory, and
         // that node runs between those that allocate and free it.
@@ -197,9 +197,9 @@ macro_rules! argument {
 
 read!(GraphBuffer<T>, GraphSlice<'_, T>, GraphSliceMut<'_, T>);
 written!(GraphBuffer<T>, GraphSliceMut<'_, T>);
-argument!(*const T, Read, &GraphBuffer<T>, GraphSlice<'_, T>, &GraphSlice<'_, T>);
-argument!(*const T, Read, GraphSliceMut<'_, T>, &GraphSliceMut<'_, T>);
-argument!(*mut T, Write, &mut GraphBuffer<T>, GraphSliceMut<'_, T>, &mut GraphSliceMut<'_, T>);
+argument!(*const T, Read, for &GraphBuffer<T>, GraphSlice<'_, T>, &GraphSlice<'_, T>);
+argument!(*const T, Read, for GraphSliceMut<'_, T>, &GraphSliceMut<'_, T>);
+argument!(*mut T, Write, for &mut GraphBuffer<T>, GraphSliceMut<'_, T>, &mut GraphSliceMut<'_, T>);
 
 read_only! {
     [T] GraphBuffer<T>;

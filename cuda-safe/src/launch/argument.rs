@@ -72,7 +72,9 @@ unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
 /// | another number or a struct | the same type | none |
 ///
 /// 1. Also the corresponding types of pinned and managed memory.
-/// 2. The kernel takes the pitch as a separate number.
+/// 2. The kernel takes the pitch as a separate number. If others may have what lies between the rows (halves
+///    of a plane), a launch that is proven stays before the first gap, and another one is refused while a
+///    guard lends any of the memory to the host.
 /// 3. Only in a node of the graph that owns the memory.
 /// 4. Also `const` and `volatile`.
 /// 5. Only in a node of the condition's graph, or of a body inside it.
@@ -125,10 +127,11 @@ pub unsafe trait KernelArg<P: ByValue> {
 /// lists, except raw pointers, flags, handles by number, and structs with padding or pointers.
 ///
 /// # Safety
-/// - If `P` has pointers, the first one is the address of the bytes of [`access`](KernelArg::access), which
-///   is a write if the kernel may write them. Without an access, no bytes belong to the argument.
-/// - Nothing but the kernel changes these bytes while it runs.
-/// - A handle is that of a live texture or surface, whose memory is that of `access`.
+/// - If `P` has pointers, the first one is the address of the bytes of [`own`](Self::own), which is a write
+///   if the kernel may write them.
+/// - Nobody else has these bytes, or writes them if the kernel only reads, while the argument is borrowed.
+/// - Nothing but the kernel changes them while it runs.
+/// - A handle is that of a live texture or surface, whose memory is that of [`access`](KernelArg::access).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an argument for a kernel parameter of type `{P}` in a launch that is proven",
     label = "the kernel declares this parameter as `{P}`",
@@ -138,7 +141,15 @@ pub unsafe trait KernelArg<P: ByValue> {
     note = "raw pointers, flags and handles by number are for launches without proof: \
             `unsafe {{ launch!(kernel.unchecked()<<<grid, block, shared_bytes, &stream>>>(arguments)) }}`"
 )]
-pub unsafe trait CheckedArg<P: ByValue>: KernelArg<P> {}
+pub unsafe trait CheckedArg<P: ByValue>: KernelArg<P> {
+    /// Returns the access to the bytes that belong to the argument, in which a proven launch stays: those of
+    /// [`access`](KernelArg::access), or the first ones of them. Without an access, no bytes belong to it.
+    #[inline]
+    fn own(&self) -> Option<Access<'_>> {
+        // Others may have what is not borrowed.
+        self.access().filter(|access| !access.is_unborrowed())
+    }
+}
 
 // SAFETY: the value itself is passed, and it has the parameter's type. It is not memory of an owner.
 unsafe impl<T: ByValue> KernelArg<T> for T {

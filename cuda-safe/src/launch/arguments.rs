@@ -68,15 +68,19 @@ pub trait Parameters: sealed::ParameterTuple {
 /// A tuple of arguments of a launch that is proven. The trait is sealed.
 ///
 /// # Safety
-/// `each_access` returns the access of each argument, in order. `accesses_of_objects` adds those of arguments
-/// that are no pointers, and of textures and surfaces themselves.
+/// `each_own` returns what belongs to each argument, in order. `accesses_of_objects` adds the accesses of
+/// arguments that are no pointers, and of textures and surfaces themselves.
 #[diagnostic::on_unimplemented(
     message = "the arguments `{Self}` do not fit the kernel's parameters `{P}` in a launch that is proven",
     label = "the kernel's parameters are `{P}`",
     note = "raw pointers, flags and handles by number are for launches without proof: `kernel.unchecked()`"
 )]
 pub unsafe trait CheckedArguments<P>: Arguments<P> {
-    /// Returns the access of each argument.
+    /// Returns the access to what belongs to each argument.
+    #[doc(hidden)]
+    fn each_own<'a>(&'a self) -> impl AsRef<[Option<Access<'a>>]>;
+
+    /// Returns the access of each argument, also to bytes that others may have.
     #[doc(hidden)]
     fn each_access<'a>(&'a self) -> impl AsRef<[Option<Access<'a>>]>;
 
@@ -185,6 +189,11 @@ macro_rules! tuple {
             $($argument: CheckedArg<$parameter>, $parameter: CheckedParameter,)*
         {
             #[inline]
+            fn each_own<'a>(&'a self) -> impl AsRef<[Option<Access<'a>>]> {
+                let all: [Option<Access<'a>>; <[usize]>::len(&[$($index),*])] = [$(self.$index.own()),*];
+                all
+            }
+
             fn each_access<'a>(&'a self) -> impl AsRef<[Option<Access<'a>>]> {
                 let all: [Option<Access<'a>>; <[usize]>::len(&[$($index),*])] = [$(self.$index.access()),*];
                 all

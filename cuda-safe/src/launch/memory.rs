@@ -212,13 +212,22 @@ macro_rules! rows {
 
             #[inline]
             fn access(&self) -> Option<Access<'_>> {
-                self.grid().bytes().map(|bytes| bytes.access(Mode::$mode))
+                let grid = self.grid();
+                let access = grid.bytes()?.access(Mode::$mode);
+                // No borrow of this memory keeps others from what lies between its rows.
+                Some(if grid.is_alone() { access } else { access.unborrowed() })
             }
         }
 
-        // SAFETY: the access is of the bytes at whose address the value's pointer points.
+        // SAFETY: the access is of the bytes at whose address the value's pointer points, up to the first
+        // that others may have.
         #[diagnostic::do_not_recommend]
-        unsafe impl<$($generics)*> CheckedArg<$parameter> for $memory {}
+        unsafe impl<$($generics)*> CheckedArg<$parameter> for $memory {
+            #[inline]
+            fn own(&self) -> Option<Access<'_>> {
+                self.grid().own_bytes().map(|bytes| bytes.access(Mode::$mode))
+            }
+        }
     };
 }
 

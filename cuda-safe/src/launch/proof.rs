@@ -176,7 +176,8 @@ impl KernelProof {
     /// # Safety
     /// - `descriptions` are those of the kernel's parameters.
     /// - `values` has a pointer to a live value of each parameter.
-    /// - `accesses` has the access of each argument.
+    /// - `own` has the access to what belongs to each argument. `with_gaps` returns the bytes of an argument
+    ///   together with those between them that others may have.
     #[inline]
     #[track_caller]
     pub(super) unsafe fn check<'a>(
@@ -185,10 +186,10 @@ impl KernelProof {
         config: &LaunchConfig<'_>,
         target: Target<'_>,
         values: &[*mut c_void],
-        accesses: &[Option<Access<'a>>],
+        (own, with_gaps): (&[Option<Access<'a>>], &dyn Fn(usize) -> usize),
         all: &mut AccessList<'a>,
     ) -> Result<()> {
-        let values = Values { descriptions, values, accesses, target: &target };
+        let values = Values { descriptions, values, accesses: own, with_gaps, target: &target };
         // SAFETY: the caller has the same duties.
         let checked = unsafe { self.check_values(kernel, config, &values, all) };
         // A match, because a closure would hide the caller.
@@ -264,7 +265,11 @@ impl KernelProof {
             accesses: values.accesses,
             element: &|parameter| description(parameter).map_or(1, |it| it.element),
         };
-        let broken = given.broken(self.contract).or_else(|| {
+        let with_gap = |broken: String| {
+            let gap = (0..values.accesses.len()).find_map(|at| values.gap(at));
+            broken + &gap.unwrap_or_default()
+        };
+        let broken = given.broken(self.contract).map(with_gap).or_else(|| {
             let at = given.read_only(|parameter| description(parameter).is_some_and(|it| it.writes))?;
             Some(format!(
                 "its contract lets it write {}, which it is to read only",
@@ -313,7 +318,10 @@ impl KernelProof {
             Ok(_) if entry.suffices(values, all) => None,
             // What the words of the check know, the numbers do.
             Ok(_) => Some(not_proven(values.target.kernel, "its arguments differ from its handle")),
-            Err(refusal) => Some(refused(&refusal)),
+            Err(mut refusal) => {
+                refusal.reason += &values.gap_within(&entry.verdict).unwrap_or_default();
+                Some(refused(&refusal))
+            }
         };
         // While a thread ends it has no table, and does without.
         let _ = RECENT.try_with(|recent| {
@@ -341,7 +349,7 @@ impl KernelProof {
         target: Target<'_>,
         values: &[*mut c_void],
     ) -> Result<Vec<Need>> {
-        let values = Values { descriptions, values, accesses: &[], target: &target };
+        let values = Values { descriptions, values, accesses: &[], with_gaps: &|_| 0, target: &target };
         if !self.contract.is_empty() {
             let reason = "its author has a contract in place of a proof, which states no ranges";
             return Err(not_proven(target.kernel, reason));
@@ -697,7 +705,10 @@ fn undeclared(verdict: &Verdict, own: &KernelProof, kernel: &str) -> Option<Refu
 struct Values<'v, 'a> {
     descriptions: &'static [Description],
     values: &'v [*mut c_void],
+    /// What belongs to each argument.
     accesses: &'v [Option<Access<'a>>],
+    /// The bytes of an argument with those between them that others may have.
+    with_gaps: &'v dyn Fn(usize) -> usize,
     /// A copy would wait for the fields, which were just stored.
     target: &'v Target<'v>,
 }
@@ -753,8 +764,42 @@ impl Values<'_, '_> {
             .collect()
     }
 
+    /// Returns the bytes that belong to an argument.
+    fn own(&self, parameter: usize) -> usize {
+        let access = self.accesses.get(parameter).and_then(Option::as_ref);
+        access.map_or(0, |access| access.range().len())
+    }
+
+    /// Returns what to do about an argument that has gaps, in which others may have their bytes.
+    #[cold]
+    fn gap(&self, parameter: usize) -> Option<String> {
+        let (own, all) = (self.own(parameter), (self.with_gaps)(parameter));
+        let element = self.descriptions.get(parameter)?.element.max(1);
+        (own < all).then(|| {
+            format!(
+                "; {} is a part of rows: {} elements come before the first gap, in which others may have \
+                 theirs; launch once for each row, or pass rows that are not split",
+                self.name(parameter),
+                own / element
+            )
+        })
+    }
+
+    /// Returns what to do if a launch goes beyond the first gap of an argument.
+    #[cold]
+    fn gap_within(&self, verdict: &Verdict) -> Option<String> {
+        let Verdict::Proven(proof) = verdict else { return None };
+        let is_beyond = |need: &cuda_proof::Need, bytes: &Bytes| {
+            bytes.high > i64::try_from(self.own(need.parameter)).unwrap_or(i64::MAX)
+        };
+        proof.needs().iter().find_map(|need| {
+            let mut sides = need.reads.iter().chain(&need.writes);
+            sides.any(|bytes| is_beyond(need, bytes)).then(|| self.gap(need.parameter))?
+        })
+    }
+
     /// Refuses two arguments with common bytes if one of them may be written. Borrows exclude it for most
-    /// memory, but not for parts of rows, whose bytes from the first to the last include those of others.
+    /// memory, but not for that of textures and surfaces.
     #[inline]
     fn ensure_apart(&self) -> Result<()> {
         for (at, access) in self.accesses.iter().enumerate() {
@@ -772,18 +817,17 @@ impl Values<'_, '_> {
 
     #[cold]
     fn overlapping(&self, first: usize, second: usize) -> Error {
-        let name = |at: usize| match self.target.parameter_name(at) {
-            "" => format!("argument {at}"),
+        let (first, second) = (self.name(first), self.name(second));
+        let reason = format!("{first} and {second} have bytes in common, and one of them may be written");
+        not_proven(self.target.kernel, &reason)
+    }
+
+    /// Returns an argument's name, or its number.
+    fn name(&self, parameter: usize) -> String {
+        match self.target.parameter_name(parameter) {
+            "" => format!("argument {parameter}"),
             name => name.to_owned(),
-        };
-        not_proven(
-            self.target.kernel,
-            &format!(
-                "{} and {} have bytes in common, and one of them may be written",
-                name(first),
-                name(second)
-            ),
-        )
+        }
     }
 }
 

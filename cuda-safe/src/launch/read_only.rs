@@ -46,6 +46,17 @@ macro_rules! methods_of {
     };
 }
 
+/// Writes the method of [`CheckedArg`] for memory that another argument stands for.
+macro_rules! own_of {
+    (|$it:ident| $argument:expr) => {
+        #[inline]
+        fn own(&self) -> Option<Access<'_>> {
+            let $it = self;
+            $argument.own()
+        }
+    };
+}
+
 // SAFETY: the kernel receives the address that the argument has for a `const T*`, and by the duties of a
 // launch it only reads there. The accesses are those of the argument, too.
 unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*mut T> for ReadOnlyMemory<A> {
@@ -58,10 +69,14 @@ unsafe impl<T: 'static, A: KernelArg<*const T>> KernelArg<*const T> for ReadOnly
 }
 
 // SAFETY: as the argument itself. The access is a read, so a proof refuses a kernel that writes.
-unsafe impl<T: 'static, A: CheckedArg<*const T>> CheckedArg<*mut T> for ReadOnlyMemory<A> {}
+unsafe impl<T: 'static, A: CheckedArg<*const T>> CheckedArg<*mut T> for ReadOnlyMemory<A> {
+    own_of!(|it| it.0);
+}
 
 // SAFETY: the access is that of the argument itself, a read.
-unsafe impl<T: 'static, A: CheckedArg<*const T>> CheckedArg<*const T> for ReadOnlyMemory<A> {}
+unsafe impl<T: 'static, A: CheckedArg<*const T>> CheckedArg<*const T> for ReadOnlyMemory<A> {
+    own_of!(|it| it.0);
+}
 
 /// Returns a shared borrow through a mutable one.
 fn shared<'a, A>(borrow: &'a &mut A) -> &'a &'a A {
@@ -82,7 +97,12 @@ where
 
 // SAFETY: as the shared borrow.
 #[diagnostic::do_not_recommend]
-unsafe impl<T: 'static, A> CheckedArg<*const T> for &mut A where for<'a> &'a A: CheckedArg<*const T> {}
+unsafe impl<T: 'static, A> CheckedArg<*const T> for &mut A
+where
+    for<'a> &'a A: CheckedArg<*const T>,
+{
+    own_of!(|it| shared(it));
+}
 
 // SAFETY: the same address.
 #[diagnostic::do_not_recommend]

@@ -330,12 +330,16 @@ impl<P> Checked<P> {
     where
         P: CheckedParameters,
     {
-        let each = arguments.each_access();
+        let own = arguments.each_own();
+        let with_gaps = |parameter: usize| {
+            let each = arguments.each_access();
+            each.as_ref().get(parameter).and_then(Option::as_ref).map_or(0, |access| access.range().len())
+        };
         // SAFETY: the caller has the same duties, and the accesses are those of the arguments
         // (`CheckedArguments`).
         unsafe {
-            let (raw, each) = (self.kernel.as_raw(), each.as_ref());
-            self.proof.check((raw, P::DESCRIPTIONS), config, target, values, each, all)
+            let (raw, own) = (self.kernel.as_raw(), (own.as_ref(), &with_gaps as &dyn Fn(usize) -> usize));
+            self.proof.check((raw, P::DESCRIPTIONS), config, target, values, own, all)
         }?;
         arguments.accesses_of_objects(target, all)
     }

@@ -20,12 +20,33 @@ pub(crate) struct Grid<'a, T> {
     limit: usize,
     /// Just past the last byte that the tracker counts as the rows', counted from the base.
     end: usize,
-    /// Whether nobody else can have the bytes between the rows.
-    alone: bool,
+    /// Just past the first bytes that nobody else can have, counted from the base: all of them, or those
+    /// before the first gap.
+    own: usize,
+    /// Whether others may have the bytes between the rows, and those between the layers.
+    parted: Parted,
     /// The number of elements in a row.
     width: usize,
     layout: RowLayout,
     element: PhantomData<T>,
+}
+
+/// What others may have of the bytes from the first to the last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parted {
+    /// Other columns, between the rows.
+    columns: bool,
+    /// Other rows, between the layers.
+    rows: bool,
+}
+
+/// What others may do, while a part of rows lives, with the rest of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Others {
+    /// The part is of a view for reading.
+    OnlyRead,
+    /// The part is of a view for writing, and the rest may be the other half.
+    MayWrite,
 }
 
 /// The memory of the rows.
@@ -88,8 +109,7 @@ impl<'a, T> Grid<'a, T> {
         let [width, rows, layers] = extent;
         // The allocation contains the row, so this does not overflow.
         let layout = RowLayout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
-        let (base, limit) = (Base::Tracked(allocation), allocation.bytes());
-        Self { base, start: 0, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended()
+        Self::of_base(Base::Tracked(allocation), 0..allocation.bytes(), width, layout)
     }
 
     #[track_caller]
@@ -116,21 +136,45 @@ impl<'a, T> Grid<'a, T> {
         ensure(fits, api, || Detail::wrong_length("the memory", needed, len))?;
         // As above.
         let limit = start + len * size_of::<T>();
-        Ok(Self { base, start, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended())
+        Ok(Self::of_base(base, start..limit, width, layout))
     }
 
-    /// Returns the same rows with the end that the tracker uses. If a whole allocation was made into rows,
-    /// the bytes after the last row count as theirs: an access to a whole allocation takes less space in
-    /// the access history.
+    /// Makes rows of all bytes of a range, which has them.
+    fn of_base(
+        base: Base<'a>,
+        Range { start, end: limit }: Range<usize>,
+        width: usize,
+        layout: RowLayout,
+    ) -> Self {
+        let parted = Parted::default();
+        Self { base, start, limit, end: 0, own: 0, parted, width, layout, element: PhantomData }.ended()
+    }
+
+    /// Returns the same rows with the ends that tracker and proofs use.
     fn ended(self) -> Self {
+        let end = self.tracked_end();
+        let RowLayout { row, rows, layers, pitch, layer_rows } = self.layout;
+        let own = if self.parted.columns && pitch > row && (rows > 1 || layers > 1) {
+            self.start + row
+        } else if self.parted.rows && layer_rows > rows && layers > 1 {
+            self.start + RowLayout { layers: 1, ..self.layout }.spanned()
+        } else {
+            end
+        };
+        // Without elements there are no bytes.
+        Self { end, own: own.min(end), ..self }
+    }
+
+    /// Returns the end that the tracker uses. If a whole allocation was made into rows, the bytes after the
+    /// last row count as theirs: an access to a whole allocation takes less space in the access history.
+    fn tracked_end(&self) -> usize {
         let end = self.start + self.layout.spanned();
-        let Base::Tracked(allocation) = self.base else { return Self { end, ..self } };
+        let Base::Tracked(allocation) = self.base else { return end };
         let (RowLayout { row, pitch, .. }, all) = (self.layout, allocation.bytes());
         // Parts of one row beside each other must stay disjoint.
         let whole = self.start == 0 && self.limit == all && end - self.start > row;
         let padding = pitch.saturating_sub(row);
-        let end = if whole && all.saturating_sub(end) <= padding { all } else { end };
-        Self { end, ..self }
+        if whole && all.saturating_sub(end) <= padding { all } else { end }
     }
 
     /// Returns the number of elements in a row.
@@ -176,36 +220,48 @@ impl<'a, T> Grid<'a, T> {
     /// Returns whether nobody else can have any of these bytes while a view of the rows is exclusive.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
-        self.alone
+        self.own == self.end
     }
+
     /// Returns the same bytes of every row as elements of another type: whole `U` at aligned addresses. The
     /// views around it decide which types share bytes.
     #[track_caller]
     pub(crate) fn reinterpret<U>(&self, api: &'static str) -> Result<Grid<'a, U>> {
-        let Self { base, start, limit, end, alone, layout, .. } = *self;
+        let Self { base, start, limit, end, own, parted, layout, .. } = *self;
         let width = size::reinterpreted::<U>(api, self.pointer().addr(), layout.row)?;
         layout.check(api, align_of::<U>())?;
-        Ok(Grid { base, start, limit, end, alone, width, layout, element: PhantomData })
+        Ok(Grid { base, start, limit, end, own, parted, width, layout, element: PhantomData })
     }
 
     /// Returns some elements of every row.
     #[track_caller]
-    pub(crate) fn columns(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
+    pub(crate) fn columns(
+        &self,
+        api: &'static str,
+        range: &impl RangeBounds<usize>,
+        others: Others,
+    ) -> Result<Self> {
         let range = size::range_in(api, range, self.width)?;
         let start = self.start + range.start * size_of::<T>();
         let layout = RowLayout { row: range.len() * size_of::<T>(), ..self.layout };
-        // Others may have the other columns.
-        Ok(Self { start, width: range.len(), layout, alone: false, ..*self }.ended())
+        let is_parted = others == Others::MayWrite && range.len() < self.width;
+        let parted = Parted { columns: self.parted.columns || is_parted, ..self.parted };
+        Ok(Self { start, width: range.len(), layout, parted, ..*self }.ended())
     }
 
     /// Returns some rows of every layer.
     #[track_caller]
-    pub(crate) fn rows(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
+    pub(crate) fn rows(
+        &self,
+        api: &'static str,
+        range: &impl RangeBounds<usize>,
+        others: Others,
+    ) -> Result<Self> {
         let range = size::range_in(api, range, self.layout.rows)?;
         let start = self.begin(range.start, self.layout.pitch, range.is_empty());
-        // Others may have the other rows of each layer.
-        let alone = self.alone && self.layout.layers == 1;
-        Ok(Self { start, layout: RowLayout { rows: range.len(), ..self.layout }, alone, ..*self }.ended())
+        let is_parted = others == Others::MayWrite && range.len() < self.layout.rows;
+        let parted = Parted { rows: self.parted.rows || is_parted, ..self.parted };
+        Ok(Self { start, layout: RowLayout { rows: range.len(), ..self.layout }, parted, ..*self }.ended())
     }
 
     /// Returns some layers.
@@ -234,7 +290,7 @@ impl<'a, T> Grid<'a, T> {
     /// callers is a `MemoryType` and has one.
     #[track_caller]
     pub(crate) fn row(&self, api: &'static str, number: usize) -> Result<Span<'a, T>> {
-        let row = self.rows(api, &(number..number.saturating_add(1)))?;
+        let row = self.rows(api, &(number..number.saturating_add(1)), Others::MayWrite)?;
         let what = "memory without an access history";
         let (allocation, _) = row.tracked().or_refused(api, || Detail::unsupported(what))?;
         Ok(Span::part_of(allocation, row.start, row.width))
@@ -243,8 +299,18 @@ impl<'a, T> Grid<'a, T> {
     /// Returns the bytes from the first to just past the last, with those between rows, or `None` for
     /// borrowed memory.
     pub(crate) fn bytes(&self) -> Option<Span<'a, u8>> {
-        let (allocation, range) = self.tracked()?;
-        Some(Span::part_of(allocation, range.start, range.len()))
+        self.bytes_to(self.end)
+    }
+
+    /// Returns the first of these bytes that nobody else can have: all of them, or those before the first
+    /// gap in which others may have theirs.
+    pub(crate) fn own_bytes(&self) -> Option<Span<'a, u8>> {
+        self.bytes_to(self.own)
+    }
+
+    fn bytes_to(&self, end: usize) -> Option<Span<'a, u8>> {
+        let Base::Tracked(allocation) = self.base else { return None };
+        Some(Span::part_of(allocation, self.start, end.saturating_sub(self.start)))
     }
 
     /// Formats views and owners, without the elements.
@@ -260,25 +326,47 @@ impl<'a, T> Grid<'a, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::super::allocation::Allocation;
     use super::super::allocation::Span;
-    use super::{Apart, Grid};
+    use super::{Apart, Grid, Others};
 
     #[test]
-    fn rows_are_alone_until_columns_or_the_rows_of_layers_are_parted() {
+    fn rows_are_alone_until_others_may_have_what_lies_between() {
         let allocation = Allocation::device(None, 1024).unwrap();
-        let of = |extent| {
+        let of = |extent, pitch| {
             let span = Span::<u8>::whole(&allocation, 1024);
-            Grid::of_span("test", span, extent, Apart::Packed).unwrap()
+            Grid::of_span("test", span, extent, Apart::By(pitch, 16)).unwrap()
         };
-        let (plane, volume) = (of([64, 16, 1]), of([16, 16, 4]));
-        assert!(plane.is_alone() && plane.rows("test", &(3..5)).unwrap().is_alone());
-        assert!(
-            volume.is_alone() && volume.layer("test", 1).unwrap().rows("test", &(..2)).unwrap().is_alone()
-        );
-        // Also with all columns: `columns` does not check whether others are left.
-        assert!(!plane.columns("test", &(..)).unwrap().rows("test", &(..1)).unwrap().is_alone());
-        assert!(!volume.rows("test", &(..2)).unwrap().layers("test", &(..1)).unwrap().is_alone());
+        fn columns<'a>(grid: &Grid<'a, u8>, range: Range<usize>) -> Grid<'a, u8> {
+            grid.columns("test", &range, Others::MayWrite).unwrap()
+        }
+        fn rows<'a>(grid: &Grid<'a, u8>, range: Range<usize>) -> Grid<'a, u8> {
+            grid.rows("test", &range, Others::MayWrite).unwrap()
+        }
+        let own = |grid: &Grid<'_, u8>| grid.own_bytes().unwrap().range();
+        let (plane, volume) = (of([60, 16, 1], 64), of([12, 16, 4], 16));
+        assert!(plane.is_alone() && rows(&plane, 3..5).is_alone() && columns(&plane, 0..60).is_alone());
+        assert_eq!(own(&rows(&plane, 3..5)), 192..316);
+
+        // Somebody else may have the other columns: what is left are those of the first row.
+        let left = columns(&plane, 0..30);
+        assert_eq!((left.is_alone(), own(&left)), (false, 0..30));
+        assert_eq!(left.bytes().unwrap().range(), 0..1024);
+        assert!(rows(&left, 1..2).is_alone() && rows(&left, 2..2).is_alone());
+        assert!(!columns(&left, 0..30).is_alone(), "nor are all columns of a half");
+
+        // Of a volume, others may have rows of each layer.
+        let upper = rows(&volume, 4..8);
+        assert_eq!((upper.is_alone(), own(&upper)), (false, 64..64 + 3 * 16 + 12));
+        assert!(upper.layer("test", 3).unwrap().is_alone() && rows(&volume, 0..16).is_alone());
+        assert!(rows(&volume.layer("test", 1).unwrap(), 0..2).is_alone());
+        assert_eq!(own(&columns(&upper, 3..4)), 67..68);
+
+        // Of a view for reading, nobody can change what lies between.
+        let read = plane.columns("test", &(..30), Others::OnlyRead).unwrap();
+        assert!(read.is_alone() && volume.rows("test", &(4..8), Others::OnlyRead).unwrap().is_alone());
     }
 
     #[test]

@@ -7,6 +7,10 @@
 //! rows and by columns. The tracker records a plane or a volume as the range from its first to its last byte,
 //! with the bytes between the rows. Work on two interleaved planes is therefore ordered, although it need not
 //! be.
+//!
+//! Others may have what lies between the rows of a half of a plane, so a launch that is proven stays before
+//! the first gap of it: in one row, in rows with all columns, or, of a volume that was split by rows, in one
+//! layer.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,7 +19,7 @@ use std::ops::RangeBounds;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::buffer::{Buffer, Slice, SliceMut};
-use super::grid::{Apart, Extent, Grid};
+use super::grid::{Apart, Extent, Grid, Others};
 use super::memory_type::{AnyMemoryType, MemoryType, Pageable};
 use crate::error::Result;
 
@@ -97,7 +101,7 @@ macro_rules! views_of_rows {
             /// Refused with the range and the height if the range is not within the view.
             #[track_caller]
             pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-                Ok(Self::new(self.grid.rows(concat!(stringify!($view), "::rows"), &range)?))
+                Ok(Self::new(self.grid.rows(concat!(stringify!($view), "::rows"), &range, Others::OnlyRead)?))
             }
 
             /// Views some elements of every row.
@@ -106,7 +110,8 @@ macro_rules! views_of_rows {
             /// Refused with the range and the width if the range is not within the view.
             #[track_caller]
             pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-                Ok(Self::new(self.grid.columns(concat!(stringify!($view), "::columns"), &range)?))
+                let api = concat!(stringify!($view), "::columns");
+                Ok(Self::new(self.grid.columns(api, &range, Others::OnlyRead)?))
             }
         }
 
@@ -145,7 +150,8 @@ macro_rules! views_of_rows {
             /// Refused with the range and the height if the range is not within the view.
             #[track_caller]
             pub fn rows_mut(&mut self, range: impl RangeBounds<usize>) -> Result<$view_mut<'_, T, M>> {
-                Ok($view_mut::new(self.grid.rows(concat!(stringify!($view_mut), "::rows_mut"), &range)?))
+                let api = concat!(stringify!($view_mut), "::rows_mut");
+                Ok($view_mut::new(self.grid.rows(api, &range, Others::MayWrite)?))
             }
 
             /// Views some elements of every row for writing, for the lifetime of this borrow.
@@ -155,7 +161,7 @@ macro_rules! views_of_rows {
             #[track_caller]
             pub fn columns_mut(&mut self, range: impl RangeBounds<usize>) -> Result<$view_mut<'_, T, M>> {
                 let api = concat!(stringify!($view_mut), "::columns_mut");
-                Ok($view_mut::new(self.grid.columns(api, &range)?))
+                Ok($view_mut::new(self.grid.columns(api, &range, Others::MayWrite)?))
             }
 
             /// Splits the view into the rows before `middle` and those from `middle` on. Both may be written
@@ -167,7 +173,8 @@ macro_rules! views_of_rows {
             #[track_caller]
             pub fn split_at_row_mut(self, middle: usize) -> Result<(Self, Self)> {
                 let api = concat!(stringify!($view_mut), "::split_at_row_mut");
-                let (before, after) = (self.grid.rows(api, &(..middle))?, self.grid.rows(api, &(middle..))?);
+                let before = self.grid.rows(api, &(..middle), Others::MayWrite)?;
+                let after = self.grid.rows(api, &(middle..), Others::MayWrite)?;
                 Ok((Self::new(before), Self::new(after)))
             }
 
@@ -179,8 +186,8 @@ macro_rules! views_of_rows {
             #[track_caller]
             pub fn split_at_column_mut(self, middle: usize) -> Result<(Self, Self)> {
                 let api = concat!(stringify!($view_mut), "::split_at_column_mut");
-                let (before, after) =
-                    (self.grid.columns(api, &(..middle))?, self.grid.columns(api, &(middle..))?);
+                let before = self.grid.columns(api, &(..middle), Others::MayWrite)?;
+                let after = self.grid.columns(api, &(middle..), Others::MayWrite)?;
                 Ok((Self::new(before), Self::new(after)))
             }
         }

@@ -440,11 +440,21 @@ object_argument!(&mut Surface<T> as SurfaceObject, |it| it, Write);
 object_argument!(ReadOnlySurface<'_, T> as SurfaceObject, |it| it.surface, Read);
 
 // SAFETY: the handle is that of a live object, and the access that of its memory.
-unsafe impl<T> CheckedArg<TextureObject> for &Texture<T> {}
+unsafe impl<T> CheckedArg<TextureObject> for &Texture<T> {
+    #[inline]
+    fn own(&self) -> Option<Access<'_>> {
+        KernelArg::access(self)
+    }
+}
 
 // SAFETY: the handle is that of a live object, and the access that of its memory. A surface that is only
 // read is not here: a proof does not tell whether a kernel writes it.
-unsafe impl<T> CheckedArg<SurfaceObject> for &mut Surface<T> {}
+unsafe impl<T> CheckedArg<SurfaceObject> for &mut Surface<T> {
+    #[inline]
+    fn own(&self) -> Option<Access<'_>> {
+        KernelArg::access(self)
+    }
+}
 
 impl<T> fmt::Debug for Surface<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -54,6 +54,21 @@ pub fn again(test: &str) -> Command {
     command
 }
 
+/// Cargo, without the variables of the package that is tested: build scripts would run again for them.
+#[must_use]
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let of_package = |name: &str| {
+            name == "OUT_DIR" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        };
+        if name.to_str().is_some_and(of_package) {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
+}
+
 /// The variable with the name of the test that has this process for itself.
 const OWN: &str = "CUDA_TEST_PROCESS";
 

@@ -13,6 +13,8 @@
 //! Not in the bundle: it reads the sources.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod arguments;
+mod call_sites;
 mod examples;
 mod scan;
 mod sources;

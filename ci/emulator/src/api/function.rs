@@ -130,6 +130,12 @@ api! {
         Ok(())
     }
 
+    /// States a preference about banks of shared memory, which devices of this generation ignore.
+    allowed fn cudaFuncSetSharedMemConfig(call, function: *const c_void, config: cudaSharedMemConfig) {
+        find(call, function)?;
+        if config.0 > cudaSharedMemBankSizeEightByte.0 { Err(cudaErrorInvalidValue) } else { Ok(()) }
+    }
+
     /// The mangled name of a kernel.
     allowed fn cudaFuncGetName(call, out: Out<'_, *const c_char>, function: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;

@@ -174,6 +174,7 @@ mod tests {
             initcheck: false,
             runs_on: false,
             races: false,
+            blocks: false,
         };
         let prop = properties(1, &config);
         let name: Vec<u8> =

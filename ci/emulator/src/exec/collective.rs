@@ -84,11 +84,11 @@ impl Warp {
         if cx.races.is_none() || outside == 0 {
             return;
         }
-        let thread = self.thread(first_lane(outside));
-        let what = format!("a thread outside of the mask {members:#x} of an instruction of its warp");
-        let here = cx.thread_at(cx.block(), thread, group.pc);
-        let parts = vec![(here.to_string(), here)];
-        cx.report(Mistake::Mask, (group.pc, group.pc), &what, parts, None);
+        cx.report(Mistake::Mask, (group.pc, group.pc), None, |cx| {
+            let here = cx.thread_at(cx.block(), self.thread(first_lane(outside)), group.pc);
+            let what = format!("a thread outside of the mask {members:#x} of an instruction of its warp");
+            (what, vec![(here.to_string(), here)])
+        });
     }
 
     /// Takes along the lanes that came here before. If members of the mask are still missing, sets the group

@@ -119,7 +119,7 @@ pub(crate) trait Env: Send {
 
     /// Takes the bytes that the lanes in a mask touch at addresses of this process: so many each. Called only
     /// if this [traces](Env::traces).
-    fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
+    fn touched(&mut self, kind: (AccessKind, Scope), at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
         let _ = (kind, at, mask, bytes, pc);
     }
 

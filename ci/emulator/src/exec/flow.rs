@@ -269,12 +269,13 @@ impl Warp {
         });
         self.acquire_flags(cx, group.mask);
         let Some(first) = other.filter(|_| all) else { return };
-        let thread = self.thread(first_lane(group.mask));
-        let (there, here) = (cx.thread_at(cx.block(), thread, first), cx.thread_at(cx.block(), thread, pc));
-        let others = format!("other threads of the block wait{}", there.code);
-        let what = format!("threads of a block wait at barrier {id} in different places");
-        let parts = vec![(others, there), (here.to_string(), here)];
-        cx.report(Mistake::Barrier, (first, pc), &what, parts, None);
+        cx.report(Mistake::Barrier, (first, pc), None, |cx| {
+            let thread = self.thread(first_lane(group.mask));
+            let [there, here] = [first, pc].map(|pc| cx.thread_at(cx.block(), thread, pc));
+            let others = format!("other threads of the block wait{}", there.code);
+            let what = format!("threads of a block wait at barrier {id} in different places");
+            (what, vec![(others, there), (here.to_string(), here)])
+        });
     }
 
     /// Gives the result of a reduction to lanes that come back for it. Returns whether these lanes do.

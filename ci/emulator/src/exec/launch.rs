@@ -7,7 +7,7 @@ use super::env::{AccessKind, Env};
 use super::fault::{CodeLine, Fault, Mistake, Report, ThreadLine};
 use super::file::{LANES, low};
 use super::polls::Polls;
-use super::program::{Access, Program, SharedArray};
+use super::program::{Access, Op, Program, Scope, SharedArray};
 use super::races::KernelRaces;
 use crate::host_line::demangled;
 use crate::ptx::Space;
@@ -213,18 +213,21 @@ impl Context<'_> {
     }
 
     /// Reports a mistake at two instructions, once for each pair of lines, with the bytes of global memory
-    /// that it is about.
+    /// that it is about. The words are made only then: a kernel may make the mistake at each access.
     pub(super) fn report(
         &mut self,
         mistake: Mistake,
         pcs: (u32, u32),
-        what: &str,
-        parts: Vec<(String, ThreadLine)>,
         memory: Option<(u64, u64)>,
+        words: impl FnOnce(&Self) -> (String, Vec<(String, ThreadLine)>),
     ) {
-        let (a, b) = (self.program.first_of_line(pcs.0), self.program.first_of_line(pcs.1));
-        let (first, second) = (a.min(b), a.max(b));
-        if self.program.reported.lock().insert((mistake, first, second)) {
+        let is_new = |(a, b): (u32, u32)| self.program.reported.lock().insert((mistake, a.min(b), a.max(b)));
+        if !is_new(pcs) {
+            return;
+        }
+        let lines = (self.program.first_of_line(pcs.0), self.program.first_of_line(pcs.1));
+        if (lines == pcs || lines == (pcs.1, pcs.0)) || is_new(lines) {
+            let (what, parts) = words(self);
             let what = format!("kernel {}: {what}", demangled(&self.program.name));
             self.env.report(Report { mistake, what, parts, memory });
         }
@@ -285,10 +288,14 @@ impl Context<'_> {
                 kind => kind,
             };
             if let Some(polls) = &mut self.polls {
-                polls.note(kind, at, mask, bytes, self.pc);
+                // An atomic operation whose result nobody uses is no poll.
+                let uses = self.program.code.get(self.pc as usize);
+                let reads = !matches!(uses.map(|ins| &ins.op), Some(Op::Atomic(.., false)));
+                polls.note((kind, reads), at, mask, bytes, self.pc);
             }
             if self.env.traces() {
-                self.env.touched(kind, at, mask, bytes, self.pc);
+                let scope = a.strong.map_or(Scope::Device, |strength| strength.scope);
+                self.env.touched((kind, scope), at, mask, bytes, self.pc);
             }
         }
     }

@@ -89,7 +89,9 @@ impl Warp {
             };
             let tests = matches!(op, MbarrierOp::Test { .. });
             let brings = tests && self.bulk_arrives(cx, access, addresses[lane], lane)?;
-            let at = self.reach(cx, access, addresses[lane], (8, 8), lane, AccessKind::Strong)?;
+            // Its beginning is a plain write: nothing but a barrier orders it before the arrivals of others.
+            let kind = if op == MbarrierOp::Init { AccessKind::Write } else { AccessKind::Strong };
+            let at = self.reach(cx, access, addresses[lane], (8, 8), lane, kind)?;
             if !tests || brings {
                 self.order(cx, |order, block, warp| {
                     if op == MbarrierOp::Init {

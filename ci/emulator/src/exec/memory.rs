@@ -330,52 +330,49 @@ impl Warp {
             at,
             bytes,
             shared,
-            scope: a.strong.unwrap_or(Strength::RELAXED).scope,
+            strength: a.strong.unwrap_or(Strength::RELAXED),
             proxy: a.proxy,
             changes_nothing,
         };
         let Some(wrong) = races.access(&access) else { return };
-        let address = address & WINDOW;
-        let size = u64::from(a.element.size());
-        let (object, memory) = if shared {
-            (format!("shared memory: {}", cx.shared_object(address, size)), None)
-        } else {
-            ("global memory".to_owned(), Some((address, size)))
+        let (address, size) = (address & WINDOW, u64::from(a.element.size()));
+        let memory = (!shared).then_some((address, size));
+        let (mistake, there) = match wrong {
+            Wrong::Race(old) => (Mistake::Race, Some(old)),
+            Wrong::Unwritten => (Mistake::Unwritten, None),
+            Wrong::Unfenced(old) => (Mistake::Proxy, Some(old)),
         };
-        let here = cx.thread_at(block, thread, cx.pc);
-        match wrong {
-            Wrong::Race(old) => {
-                let verb = |kind: AccessKind| match kind {
-                    AccessKind::Read | AccessKind::StrongRead => "read",
-                    AccessKind::Write => "write",
-                    AccessKind::Strong => "atomic or volatile access",
-                };
+        let memory = memory.filter(|_| mistake != Mistake::Unwritten);
+        cx.report(mistake, (there.map_or(cx.pc, |old| old.pc), cx.pc), memory, |cx| {
+            let verb = |kind: AccessKind| match kind {
+                AccessKind::Read | AccessKind::StrongRead => "read",
+                AccessKind::Write => "write",
+                AccessKind::Strong => "atomic or volatile access",
+            };
+            let object = match shared {
+                true => format!("shared memory: {}", cx.shared_object(address, size)),
+                false => "global memory".to_owned(),
+            };
+            let what = match wrong {
+                Wrong::Race(_) => format!("nothing orders two threads that use the same bytes of {object}"),
+                Wrong::Unwritten => {
+                    let object = cx.shared_object(address, size);
+                    format!("a read of shared memory that no thread of the block has written: {object}")
+                }
+                Wrong::Unfenced(_) => {
+                    "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma that \
+                     reads it"
+                        .to_owned()
+                }
+            };
+            let here = cx.thread_at(block, thread, cx.pc);
+            let first = there.map(|old| {
                 let there = cx.thread_at(old.block, old.thread.into(), old.pc);
-                let what = format!("nothing orders two threads that use the same bytes of {object}");
-                let parts = vec![
-                    (format!("{} by {there}", verb(old.kind)), there),
-                    (format!("{} of {bytes} bytes at {address:#x} by {here}", verb(kind)), here),
-                ];
-                cx.report(Mistake::Race, (old.pc, cx.pc), &what, parts, memory);
-            }
-            Wrong::Unwritten => {
-                let object = cx.shared_object(address, size);
-                let what =
-                    format!("a read of shared memory that no thread of the block has written: {object}");
-                let parts = vec![(format!("read of {bytes} bytes at {address:#x} by {here}"), here)];
-                cx.report(Mistake::Unwritten, (cx.pc, cx.pc), &what, parts, None);
-            }
-            Wrong::Unfenced(old) => {
-                let there = cx.thread_at(old.block, old.thread.into(), old.pc);
-                let what = "no fence.proxy.async between a write of shared memory and a bulk copy or wgmma \
-                            that reads it";
-                let parts = vec![
-                    (format!("write by {there}"), there),
-                    (format!("read of {bytes} bytes at {address:#x} by {here}"), here),
-                ];
-                cx.report(Mistake::Proxy, (old.pc, cx.pc), what, parts, memory);
-            }
-        }
+                (format!("{} by {there}", verb(old.kind)), there)
+            });
+            let second = (format!("{} of {bytes} bytes at {address:#x} by {here}", verb(kind)), here);
+            (what, first.into_iter().chain([second]).collect())
+        });
     }
 
     /// Reports an access to shared memory outside of the array whose address the thread has taken.
@@ -386,12 +383,13 @@ impl Warp {
         if rank.is_some() || (u64::from(array.start) <= offset && offset + bytes <= array.end.into()) {
             return;
         }
-        let (name, size) = (demangled(&array.name), array.end - array.start);
-        let from = offset.cast_signed() - i64::from(array.start);
-        let what = format!("an access to shared memory outside of the array {name}, which has {size} bytes");
-        let here = cx.thread_at(cx.block(), self.thread(lane), cx.pc);
-        let parts = vec![(format!("{bytes} bytes at byte {from} of it by {here}"), here)];
-        cx.report(Mistake::Outside, (cx.pc, cx.pc), &what, parts, None);
+        cx.report(Mistake::Outside, (cx.pc, cx.pc), None, |cx| {
+            let (name, size) = (demangled(&array.name), array.end - array.start);
+            let from = offset.cast_signed() - i64::from(array.start);
+            let here = cx.thread_at(cx.block(), self.thread(lane), cx.pc);
+            let parts = vec![(format!("{bytes} bytes at byte {from} of it by {here}"), here)];
+            (format!("an access to shared memory outside of the array {name}, which has {size} bytes"), parts)
+        });
     }
 
     /// Notes that this warp does something that orders accesses, if the machine looks for races.

@@ -68,9 +68,16 @@ impl Polls {
         due
     }
 
-    /// Notes an access of the lanes of a mask.
-    pub(super) fn note(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
-        self.wrote |= kind == AccessKind::Write;
+    /// Notes an access of the lanes of a mask, and whether the kernel gets what was there.
+    pub(super) fn note(
+        &mut self,
+        (kind, reads): (AccessKind, bool),
+        at: &[*mut u8; 32],
+        mask: u32,
+        bytes: u64,
+        pc: u32,
+    ) {
+        self.wrote |= kind == AccessKind::Write || !reads;
         self.strong |= kind != AccessKind::Read;
         if self.wrote || self.words.len() > MOST[0] {
             return;

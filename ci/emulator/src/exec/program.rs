@@ -35,6 +35,8 @@ pub(crate) struct Program {
     pub(crate) name: String,
     /// The number of its module among those of the process.
     pub(crate) module: usize,
+    /// Where the variables of its module are.
+    pub(crate) variables: Vec<u64>,
     /// All instructions; those of callees come before those of callers.
     pub(crate) code: Vec<Ins>,
     /// The PTX line of each instruction.
@@ -311,11 +313,14 @@ pub(crate) struct Strength {
     pub(crate) acquires: bool,
     /// Whether it releases by itself, without a fence before it.
     pub(crate) releases: bool,
+    /// Whether it is a volatile access.
+    pub(crate) volatile: bool,
 }
 
 impl Strength {
     /// That of an atomic operation without further words.
-    pub(crate) const RELAXED: Self = Self { scope: Scope::Device, acquires: false, releases: false };
+    pub(crate) const RELAXED: Self =
+        Self { scope: Scope::Device, acquires: false, releases: false, volatile: false };
 }
 
 /// A load or store.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::env::AccessKind;
 use super::order::HappensBefore;
-use super::program::Scope;
+use super::program::{Scope, Strength};
 use super::skipped::Arrivals;
 use crate::fidelity::{self, Limit};
 
@@ -20,13 +20,15 @@ const PAGES: usize = 4096;
 const BY_PROXY: u8 = 0x10;
 /// The bit of an access that is strong within its block only.
 const IN_BLOCK: u8 = 0x20;
+/// The bit of a volatile access.
+const VOLATILE: u8 = 0x40;
 
 /// One access to a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PastAccess {
     pub(super) block: u32,
     pub(super) thread: u16,
-    /// The bytes of the word, as bits, and [`BY_PROXY`] and [`IN_BLOCK`].
+    /// The bytes of the word, as bits, and [`BY_PROXY`], [`IN_BLOCK`] and [`VOLATILE`].
     bytes: u8,
     pub(super) kind: AccessKind,
     epoch: u32,
@@ -97,8 +99,8 @@ pub(super) struct ThreadAccess {
     pub(super) at: usize,
     pub(super) bytes: usize,
     pub(super) shared: bool,
-    /// Whom a strong access reaches.
-    pub(super) scope: Scope,
+    /// What a strong access is.
+    pub(super) strength: Strength,
     /// Whether a bulk copy or a `wgmma` does it.
     pub(super) proxy: bool,
     /// Whether it writes the bytes that are there.
@@ -109,7 +111,7 @@ pub(super) struct ThreadAccess {
 #[derive(Debug, Default)]
 struct MemoryWords {
     places: HashMap<usize, usize>,
-    pages: Vec<(usize, Box<[MemoryWord; WORDS]>)>,
+    pages: Vec<(usize, Box<[MemoryWord]>)>,
     last: usize,
 }
 
@@ -120,13 +122,14 @@ impl MemoryWords {
         if self.pages.get(self.last).is_none_or(|page| page.0 != key) {
             self.last = *self.places.get(&key)?;
         }
-        self.pages.get_mut(self.last).map(|page| &mut page.1[number % WORDS])
+        self.pages.get_mut(self.last)?.1.get_mut(number % WORDS)
     }
 
     /// Makes a page for a word, in place of another if there are `most`.
     fn add(&mut self, number: usize, most: usize) {
         let key = number / WORDS;
-        let page = (key, Box::new([MemoryWord::NEW; WORDS]));
+        // Not by way of the stack, which a thread of the program may have little of.
+        let page = (key, vec![MemoryWord::NEW; WORDS].into_boxed_slice());
         if self.pages.len() < most {
             self.last = self.pages.len();
             self.pages.push(page);
@@ -178,11 +181,13 @@ impl KernelRaces {
 
     /// Notes an access. Returns what is wrong about it.
     pub(super) fn access(&mut self, access: &ThreadAccess) -> Option<Wrong> {
-        let ThreadAccess { block, thread, kind, pc, at, bytes, shared, scope, proxy, changes_nothing } =
+        let ThreadAccess { block, thread, kind, pc, at, bytes, shared, strength, proxy, changes_nothing } =
             *access;
         let epoch = self.order.epoch(block, usize::from(thread / 32))?;
         let order = &self.order;
-        let by = if proxy { BY_PROXY } else { 0 } | if scope == Scope::Block { IN_BLOCK } else { 0 };
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        let in_block = strength.scope == Scope::Block;
+        let by = bit(proxy, BY_PROXY) | bit(in_block, IN_BLOCK) | bit(strength.volatile, VOLATILE);
         let words = if shared { &mut self.shared } else { &mut self.global };
         let mut wrong = None;
         let end = at + bytes;
@@ -196,8 +201,14 @@ impl KernelRaces {
             }
             let word = words.find(number)?;
             let races = |old: &PastAccess| {
-                let same = old.bytes & bytes != 0 && !old.is_strong_with(&new);
-                let is_race = same && !order.is_before(old.who(), old.epoch, new.who());
+                let is_strong = old.is_strong_with(&new);
+                let is_volatile = old.bytes & new.bytes & VOLATILE != 0 && old.block == new.block;
+                let matters = old.bytes & bytes != 0 && (!is_strong || is_volatile);
+                let is_race = matters && !order.is_before(old.who(), old.epoch, new.who());
+                if is_race && is_strong {
+                    fidelity::note(Limit::Volatile);
+                    return false;
+                }
                 let harmless = is_race && old.writes() && new.writes() && changes_nothing;
                 if harmless {
                     fidelity::note(Limit::SameValues);
@@ -208,6 +219,12 @@ impl KernelRaces {
             let found = std::iter::once(&word.write).chain(older).find(|old| races(old));
             wrong = wrong.or(found.map(|old| Wrong::Race(*old)));
             if new.writes() {
+                // A plain write stays known behind a strong one of its thread: it may race with the strong
+                // ones of others, which do not race with that one.
+                let is_plain = word.write.kind == AccessKind::Write && word.write.is_same_thread(&new);
+                if is_plain && new.is_strong() {
+                    word.reads = [word.write, word.reads[0]];
+                }
                 word.write = new;
                 word.written |= bytes;
                 continue;

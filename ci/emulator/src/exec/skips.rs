@@ -82,25 +82,26 @@ impl Warp {
 impl Skip {
     fn report(&self, cx: &mut Context<'_>) {
         let at = cx.program.behind().barriers[self.barrier];
-        let (count, first) = self.waiting;
-        let threads = if count == 1 { "thread has" } else { "threads have" };
-        let without = match self.times {
-            0 => "goes on without it".to_owned(),
-            1 => "goes on after one arrival there, while others have more".to_owned(),
-            times => format!("goes on after {times} arrivals there, while others have more"),
-        };
-        let (mistake, what) = match self.is_warp {
-            true => {
-                (Mistake::Mask, "part of a warp skips a barrier whose mask names it, and goes on behind it")
-            }
-            false => (Mistake::Barrier, "part of a block skips a barrier and goes on behind it"),
-        };
-        let (come, on) =
-            (cx.thread_at(cx.block(), first, at), cx.thread_at(cx.block(), self.thread, self.pc));
-        let parts = vec![
-            (format!("{count} {threads} come to the barrier, such as {come}"), come),
-            (format!("{without}: {on}"), on),
-        ];
-        cx.report(mistake, (at, self.pc), what, parts, None);
+        let mistake = if self.is_warp { Mistake::Mask } else { Mistake::Barrier };
+        cx.report(mistake, (at, self.pc), None, |cx| {
+            let (count, first) = self.waiting;
+            let threads = if count == 1 { "thread has" } else { "threads have" };
+            let without = match self.times {
+                0 => "goes on without it".to_owned(),
+                1 => "goes on after one arrival there, while others have more".to_owned(),
+                times => format!("goes on after {times} arrivals there, while others have more"),
+            };
+            let what = match self.is_warp {
+                true => "part of a warp skips a barrier whose mask names it, and goes on behind it",
+                false => "part of a block skips a barrier and goes on behind it",
+            };
+            let (come, on) =
+                (cx.thread_at(cx.block(), first, at), cx.thread_at(cx.block(), self.thread, self.pc));
+            let parts = vec![
+                (format!("{count} {threads} come to the barrier, such as {come}"), come),
+                (format!("{without}: {on}"), on),
+            ];
+            (what.to_owned(), parts)
+        });
     }
 }

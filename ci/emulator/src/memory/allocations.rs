@@ -402,6 +402,7 @@ impl Allocations {
     /// Ends the life of the allocation that starts at `start`, which `call` asked for.
     pub(crate) fn remove(&mut self, start: u64, call: &'static str) -> Option<()> {
         let gone = self.live.remove(&start)?;
+        guard::remove_searched(start);
         self.leaving.remove(&start);
         self.reuse.forget(start);
         if gone.kind == Kind::Managed {
@@ -508,6 +509,9 @@ impl Allocations {
         self.serial += 1;
         allocation.serial = self.serial;
         allocation.line = HostLine::captured();
+        if self.two_views && matches!(allocation.kind, Kind::Device | Kind::Pool | Kind::Symbol) {
+            guard::add_searched(allocation.start, allocation.size, allocation.host);
+        }
         self.live.insert(allocation.start, allocation);
     }
 }

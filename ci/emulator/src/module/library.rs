@@ -7,7 +7,7 @@ use super::fatbin::{FatbinError, ptx};
 use super::registry::{KernelEntry, Library, Registry, code_of};
 use crate::error::{Answer, Code};
 use crate::profile::{profile, runs};
-use crate::ptx::{Module, check, parse};
+use crate::ptx::{Module, parse};
 use crate::sys::*;
 
 /// Handles are no addresses of anything, and none is given out twice, so that a use after the end is found.
@@ -83,8 +83,10 @@ pub(crate) fn read(code: &CodeImage<'_>) -> Result<Module, Damage> {
         let line = line(".target");
         return Err(invalid(&format!("PTX line {line}: {target} does not run on sm_{most}")));
     }
-    check(&module).map_err(|error| invalid(&error))?;
-    Ok(module)
+    match &module.refused {
+        Some(error) => Err(invalid(error)),
+        None => Ok(module),
+    }
 }
 
 impl Registry {

@@ -226,7 +226,7 @@ impl Registry {
             _ => complain(&format_args!("the module has no kernel {name}"), cudaErrorSymbolNotFound),
         };
         let mut program = lower(&parsed, name, &instance.addresses).ok_or_else(missing)?;
-        program.module = module;
+        (program.module, program.variables) = (module, instance.addresses.values().copied().collect());
         let program = Arc::new(program);
         instance.programs.insert(name.to_owned(), Arc::clone(&program));
         Ok(program)

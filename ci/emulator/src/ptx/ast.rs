@@ -258,21 +258,10 @@ pub(crate) enum Statement {
     Label(Name),
     /// An instruction.
     Instruction(Instruction),
-    /// A variable or register of the scope it stands in.
+    /// A variable of the function.
     Variable(Variable),
-    /// `.reg .b32 %r<9>`: the registers `%r0` to `%r8`.
-    Registers {
-        /// The prefix of the names.
-        prefix: Name,
-        /// Their type.
-        ty: Type,
-        /// How many.
-        count: u32,
-    },
-    /// `{`.
-    Open,
-    /// `}`.
-    Close,
+    /// A register.
+    Register(Name, Type),
     /// `.loc`: the source line of the statements that follow.
     Location {
         /// Index of the file in [`Module::files`].
@@ -330,6 +319,9 @@ pub(crate) struct Module {
     pub(crate) passed_over: Vec<super::SyntaxError>,
     /// Source files by index, for [`Statement::Location`].
     pub(crate) files: HashMap<u32, Name>,
+    /// The first error that every compiler refuses, although the text can be read: an unknown instruction, or
+    /// a register that is not declared.
+    pub(crate) refused: Option<super::SyntaxError>,
 }
 
 impl Module {

@@ -3,9 +3,9 @@
 //! If races are looked for, such memory is mapped twice: for the program, and for this library. The program's
 //! pages are protected from when an operation on them is submitted until the host has waited for it: against
 //! writes if the operation reads, against all accesses otherwise. A kernel's accesses are not known before it
-//! runs, so until then the managed and pinned allocations that its arguments point to are protected, and
-//! those that the first words of these point to (pinned ones only if system calls of the program open pages:
-//! `system_calls.rs`). An operation that comes after a host function protects nothing before that has
+//! runs, so until then the managed and pinned allocations that its arguments point to are protected, the
+//! managed variables of its module, and what the first words of these, of device memory and of variables
+//! point to (pinned ones only if system calls of the program open pages: `system_calls.rs`). An operation that comes after a host function protects nothing before that has
 //! returned, because the function may use the memory. An access of the host faults. The handler records it as
 //! an access of the host to that byte, opens the page, and the program goes on.
 //! This does not find further accesses of the host to a page after its first one, until the next operation
@@ -55,10 +55,14 @@ struct PageGuard {
 struct Guards {
     /// By the start of the program's view.
     views: BTreeMap<u64, View>,
+    /// Memory of devices, which may have pointers to views: the end, and where this library has it, by the
+    /// start.
+    searched: BTreeMap<u64, (u64, usize)>,
     all: Vec<PageGuard>,
 }
 
-static GUARDS: Mutex<Guards> = Mutex::new(Guards { views: BTreeMap::new(), all: Vec::new() });
+static GUARDS: Mutex<Guards> =
+    Mutex::new(Guards { views: BTreeMap::new(), searched: BTreeMap::new(), all: Vec::new() });
 /// Whether there is a view, so that everything else costs one check.
 static ANY: AtomicBool = AtomicBool::new(false);
 
@@ -75,6 +79,16 @@ pub(crate) fn remove_view(start: u64) {
     if let Some(View { end, .. }) = guards.views.remove(&start) {
         guards.all.retain(|guard| guard.end <= start || end <= guard.start);
     }
+}
+
+/// Notes memory of a device that is not mapped twice.
+pub(crate) fn add_searched(start: u64, bytes: u64, host: *mut u8) {
+    GUARDS.lock().searched.insert(start, (start.saturating_add(bytes), host.expose_provenance()));
+}
+
+/// Notes that such memory is free.
+pub(crate) fn remove_searched(start: u64) {
+    GUARDS.lock().searched.remove(&start);
 }
 
 /// Whether there is memory that is mapped twice.
@@ -126,40 +140,56 @@ pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<Orde
     });
 }
 
-/// The same for all bytes of each managed or pinned allocation that some words point to, and of those that
-/// the first words of these point to, and so on.
-pub(crate) fn protect_targets(words: &[u8], operation: &Arc<OrderedOperation>) {
+/// The same for all bytes of each managed or pinned allocation that a kernel's arguments or variables are or
+/// point to, and of those that the first words of such memory point to, and so on. An argument may be packed.
+pub(crate) fn protect_targets(arguments: &[u8], variables: &[u64], operation: &Arc<OrderedOperation>) {
     if !ANY.load(Ordering::Relaxed) {
         return;
     }
     let mut guards = GUARDS.lock();
-    let mut found: Vec<View> = Vec::new();
-    let note = |guards: &Guards, found: &mut Vec<View>, word: u64| {
-        if let Some(view) = guards.around(word)
-            && (view.managed || PINNED.load(Ordering::Relaxed))
-            && !found.iter().any(|it| it.start == view.start)
-        {
-            found.push(view);
-        }
-    };
-    words.as_chunks::<8>().0.iter().for_each(|word| note(&guards, &mut found, u64::from_le_bytes(*word)));
+    let mut found = Found { views: Vec::new(), open: Vec::new() };
+    arguments.windows(8).for_each(|word| found.note(&guards, word.try_into().map_or(0, u64::from_le_bytes)));
+    variables.iter().for_each(|address| found.note(&guards, *address));
     let mut next = 0;
-    while let Some(view) = found.get(next).copied() {
-        for offset in (0..(view.end - view.start).min(SEARCHED)).step_by(8) {
-            let host = core::ptr::with_exposed_provenance_mut::<u8>(view.host);
-            let word = host.wrapping_add(usize::try_from(offset).unwrap_or(0));
-            // SAFETY: the library's view is mapped, aligned to a page, and as long as the program's, until
-            // `remove_view`, which waits for the lock. The program may write it meanwhile, hence the atomic.
-            let word = unsafe { AtomicU64::from_ptr(word.cast()) }.load(Ordering::Relaxed);
-            note(&guards, &mut found, word);
-        }
-        guards.add(PageGuard {
-            start: view.start,
-            end: view.end,
-            writes: true,
-            operation: Arc::clone(operation),
-        });
+    while let Some((start, end, host)) = found.open.get(next).copied() {
         next += 1;
+        for offset in (0..(end - start).min(SEARCHED) / 8 * 8).step_by(8) {
+            let host = core::ptr::with_exposed_provenance_mut::<u8>(host);
+            let word = host.wrapping_add(usize::try_from(offset).unwrap_or(0));
+            // SAFETY: this library has the memory mapped, aligned to 8 bytes and up to `end`, until
+            // `remove_view` or `remove_searched`, which wait for the lock. The program and kernels may write
+            // it meanwhile, hence the atomic.
+            let word = unsafe { AtomicU64::from_ptr(word.cast()) }.load(Ordering::Relaxed);
+            found.note(&guards, word);
+        }
+    }
+    for view in found.views {
+        let operation = Arc::clone(operation);
+        guards.add(PageGuard { start: view.start, end: view.end, writes: true, operation });
+    }
+}
+
+/// What a kernel may reach.
+struct Found {
+    views: Vec<View>,
+    /// Memory that may have pointers: its start, its end, and where this library has it.
+    open: Vec<(u64, u64, usize)>,
+}
+
+impl Found {
+    /// Notes the memory that a word points to, if it does.
+    fn note(&mut self, guards: &Guards, word: u64) {
+        let view = guards.around(word).filter(|view| view.managed || PINNED.load(Ordering::Relaxed));
+        let memory = match view {
+            Some(view) => Some((view.start, view.end, view.host)),
+            None => {
+                let it = guards.searched.range(..=word).next_back();
+                it.filter(|it| word < it.1.0).map(|(start, (end, host))| (*start, *end, *host))
+            }
+        };
+        let Some(memory) = memory.filter(|it| !self.open.contains(it)) else { return };
+        self.open.push(memory);
+        self.views.extend(view);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::order::OrderedOperation;
+use crate::exec::program::Scope;
 use crate::exec::{CodeLine, Program};
 use crate::fidelity::{self, Limit};
 
@@ -11,14 +12,17 @@ use crate::fidelity::{self, Limit};
 const LONGEST: usize = 1 << 14;
 
 /// How bytes are accessed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessMode {
-    /// By volatile, relaxed and acquiring loads of kernels.
-    StrongRead,
     Read,
-    /// By atomic instructions, and volatile, relaxed and releasing stores.
-    Strong,
     Write,
+    /// By volatile, relaxed and acquiring loads of kernels.
+    StrongRead(Scope),
+    /// By atomic instructions, and volatile, relaxed and releasing stores.
+    Strong(Scope),
+    /// By the host's own instructions, which may be atomic.
+    HostRead,
+    HostWrite,
     Allocate,
     Free,
     /// An access that failed, because there was no memory.
@@ -26,21 +30,73 @@ pub(crate) enum AccessMode {
 }
 
 impl AccessMode {
-    fn conflicts(self, other: Self) -> bool {
-        let (weaker, stronger) = (self.min(other), self.max(other));
-        stronger >= Self::Write || (weaker, stronger) == (Self::Read, Self::Strong)
+    /// Whether it is a part of the life of memory, which conflicts with all accesses.
+    fn is_life(self) -> bool {
+        matches!(self, Self::Allocate | Self::Free | Self::Use)
     }
 
-    /// The verb for an operation, a kernel or another.
-    pub(super) fn verb(self, kernel: bool) -> &'static str {
+    pub(crate) fn writes(self) -> bool {
+        !matches!(self, Self::Read | Self::StrongRead(_) | Self::HostRead)
+    }
+
+    /// Whom an access reaches so that the two do not race, if that one reaches it, too. The host reaches
+    /// everybody, because its accesses may be atomic.
+    fn scope(self) -> Option<Scope> {
         match self {
-            Self::StrongRead | Self::Read => "reads",
-            Self::Strong if kernel => "accesses atomically",
-            Self::Strong | Self::Write => "writes",
+            Self::StrongRead(scope) | Self::Strong(scope) => Some(scope),
+            Self::HostRead | Self::HostWrite => Some(Scope::System),
+            _ => None,
+        }
+    }
+
+    /// Whether accesses of two operations race if nothing orders them. The operations are of the same device,
+    /// or not.
+    fn conflicts(self, other: Self, same_device: bool) -> bool {
+        let by_host = [self, other].map(|it| matches!(it, Self::HostRead | Self::HostWrite));
+        let reaches = |it: Self| match it.scope() {
+            Some(Scope::System) => true,
+            Some(Scope::Device | Scope::Cluster) => same_device && by_host == [false; 2],
+            Some(Scope::Block) | None => false,
+        };
+        self.is_life()
+            || other.is_life()
+            || (self.writes() || other.writes()) && !(reaches(self) && reaches(other))
+    }
+
+    /// Whether it conflicts with all that an access of an earlier operation conflicts with.
+    fn covers(self, earlier: Self, same_device: bool) -> bool {
+        self == Self::Write
+            || self.is_life()
+            || self == Self::Read && !earlier.writes()
+            || self == earlier && same_device
+    }
+
+    /// The verb for an operation, a kernel or another, and whom a strong access reaches, if not all.
+    pub(super) fn verb(self) -> String {
+        let of = match self.scope() {
+            Some(Scope::Block) => " for its block (.cta)",
+            Some(Scope::Cluster | Scope::Device) => " for its device (.gpu)",
+            Some(Scope::System) | None => "",
+        };
+        let verb = match self {
+            Self::StrongRead(_) | Self::Read | Self::HostRead => "reads",
+            Self::Strong(_) => "accesses atomically",
+            Self::Write | Self::HostWrite => "writes",
             Self::Allocate => "allocates them",
             Self::Free => "frees them",
             Self::Use => "uses them",
-        }
+        };
+        format!("{verb}{of}")
+    }
+
+    /// Whether bytes of the access are worth to be named.
+    pub(super) fn has_bytes(self) -> bool {
+        !self.is_life()
+    }
+
+    /// Whether it is strong and does not reach the host.
+    pub(super) fn misses_host(self) -> bool {
+        self.scope().is_some_and(|scope| scope != Scope::System)
     }
 }
 
@@ -103,10 +159,8 @@ impl AccessRecord {
         else {
             return false;
         };
-        let harsher = self.mode >= AccessMode::Write
-            || self.mode == earlier.mode
-            || earlier.mode == AccessMode::StrongRead;
-        harsher
+        let same_device = self.operation.device == earlier.operation.device;
+        self.mode.covers(earlier.mode, same_device)
             && span.start <= first.start
             && last.end <= span.end
             && self.operation.comes_after(&earlier.operation)
@@ -127,7 +181,8 @@ impl Histories {
         let history = self.0.entry(allocation).or_default();
         let mut found = Vec::new();
         for earlier in &*history {
-            if earlier.mode.conflicts(record.mode)
+            let same_device = earlier.operation.device == record.operation.device;
+            if earlier.mode.conflicts(record.mode, same_device)
                 && !record.operation.comes_after(&earlier.operation)
                 && let Some(bytes) = earlier.meets(&record)
             {
@@ -192,10 +247,29 @@ mod tests {
         assert_eq!(races(&mut it, &order, 1, AccessMode::Write, &[(0, 4), (8, 12)]), 0);
         assert_eq!(races(&mut it, &order, 2, AccessMode::Write, &[(4, 8), (12, 16)]), 0);
         assert_eq!(races(&mut it, &order, 2, AccessMode::Read, &[(4, 9)]), 1);
-        let mut it = Histories::default();
-        assert_eq!(races(&mut it, &order, 1, AccessMode::Strong, &[(0, 4)]), 0);
-        assert_eq!(races(&mut it, &order, 2, AccessMode::Strong, &[(0, 4)]), 0);
+        let (mut it, strong) = (Histories::default(), AccessMode::Strong(Scope::Device));
+        assert_eq!(races(&mut it, &order, 1, strong, &[(0, 4)]), 0);
+        assert_eq!(races(&mut it, &order, 2, strong, &[(0, 4)]), 0);
         assert_eq!(races(&mut it, &order, 3, AccessMode::Read, &[(0, 4)]), 1, "not with the first");
+    }
+
+    /// What covers an access conflicts with all that it conflicts with.
+    #[test]
+    fn covering_accesses_lose_no_conflict() {
+        use AccessMode::{Allocate, Free, HostRead, HostWrite, Read, Strong, StrongRead, Use, Write};
+        let scopes = [Scope::Block, Scope::Cluster, Scope::Device, Scope::System];
+        let mut all = vec![Read, Write, HostRead, HostWrite, Allocate, Free, Use];
+        all.extend(scopes.iter().flat_map(|scope| [StrongRead(*scope), Strong(*scope)]));
+        for (a, b, c) in all.iter().flat_map(|a| all.iter().flat_map(|b| all.iter().map(|c| (*a, *b, *c)))) {
+            // Which of their operations are of one device.
+            for (ab, bc, ac) in
+                [(true, true, true), (true, false, false), (false, true, false), (false, false, true)]
+            {
+                if a.covers(b, ab) && b.conflicts(c, bc) {
+                    assert!(a.conflicts(c, ac), "{a:?} covers {b:?}, and not its conflict with {c:?}");
+                }
+            }
+        }
     }
 
     #[test]

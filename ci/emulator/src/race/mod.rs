@@ -3,7 +3,8 @@
 //! The order is happens-before, by the vector clocks and epochs of `cuda-hazard` ([`order`]): what the
 //! program has ordered, whatever the schedule did. Each operation's accesses are recorded when it runs, and
 //! compared with those of earlier ones ([`history`]). A kernel's are collected while it runs ([`touched`]).
-//! Accesses by atomic, volatile and other strong instructions do not race with each other.
+//! Accesses by atomic, volatile and other strong instructions do not race with each other if the scope of
+//! each reaches the other: `.gpu` reaches its device, and only `.sys` other devices and the host.
 //!
 //! The host counts as one thread: what one thread has waited for, all later calls of all threads come after.
 //! Otherwise a program whose threads wait for each other would be reported. For the same reason, what happens
@@ -119,8 +120,7 @@ impl Races {
         function: Option<OperationId>,
         line: HostLine,
     ) {
-        // The host's access may be atomic, too.
-        let mode = if writes { AccessMode::Strong } else { AccessMode::StrongRead };
+        let mode = if writes { AccessMode::HostWrite } else { AccessMode::HostRead };
         let function = function.and_then(|id| self.functions.get(&id)).cloned();
         let operation = function.unwrap_or_else(|| self.order.add_host("the host", line));
         self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, 1)]);
@@ -164,9 +164,14 @@ impl Races {
             format!("nothing orders {} and {}, which use the same bytes of {memory}", a.origin, b.origin);
         let by_host = both.iter().any(|(operation, ..)| operation.origin.stream.is_none());
         let by_kernel = both.iter().any(|(operation, ..)| !operation.origin.by.is_empty());
+        let reaches = both.iter().all(|(_, mode, _)| !mode.misses_host());
         let advice = if by_kernel {
             "Order them: one stream of the kernel for both, an event between its streams, or \
              cudaStreamTailLaunch for what comes after a kernel and all that it launches."
+        } else if by_host && !reaches {
+            "The host must wait first: cudaStreamSynchronize, cudaEventSynchronize, or a call that waits. While \
+             the kernel runs, only instructions of system scope reach the host: atomicAdd_system, volatile \
+             accesses, cuda::atomic with thread_scope_system."
         } else if by_host {
             "The host must wait first: cudaStreamSynchronize, cudaEventSynchronize, or a call that waits."
         } else {
@@ -175,20 +180,16 @@ impl Races {
         };
         let mut finding = Finding::new(Subject::Race, what, advice);
         for (operation, mode, span) in both {
-            let bytes = if mode >= AccessMode::Allocate {
-                String::new()
-            } else {
+            let bytes = if mode.has_bytes() {
                 format!(" bytes {} to {}", span.start - base, span.end - base)
+            } else {
+                String::new()
             };
             let code = span.source.map(|source| source.place());
             let source = code.as_ref().map_or_else(String::new, |code| {
                 format!(" ({})", code.to_string().trim_start().trim_start_matches("at "))
             });
-            let what = format!(
-                "{} {}{bytes}{source}",
-                operation.origin,
-                mode.verb(operation.origin.kernel.is_some())
-            );
+            let what = format!("{} {}{bytes}{source}", operation.origin, mode.verb());
             finding = finding.part(what, operation.origin.line).code(code);
             if !operation.origin.by.is_empty() {
                 finding = finding.part(format!("    started by {}", operation.origin.by), HostLine::NONE);

@@ -59,6 +59,8 @@ pub(crate) struct OrderedOperation {
     outside: bool,
     /// Operations count in the order in which the program asks for them.
     pub(crate) number: u64,
+    /// `None`: the host's.
+    pub(crate) device: Option<usize>,
     pub(crate) origin: Origin,
 }
 
@@ -125,7 +127,7 @@ impl OperationOrder {
         origin: Origin,
     ) -> Arc<OrderedOperation> {
         let (clock, outside) = (self.host.clone(), self.outside);
-        let operation = self.enter(id, before, origin, (clock, outside, Vec::new()));
+        let operation = self.enter((id, Some(device)), before, origin, (clock, outside, Vec::new()));
         if let Some(device) = self.devices.get_mut(device) {
             operation.join_into(device);
         }
@@ -135,7 +137,7 @@ impl OperationOrder {
     /// Adds an operation to others that a clock has.
     fn enter(
         &mut self,
-        id: OperationId,
+        (id, device): (OperationId, Option<usize>),
         before: &[OperationId],
         origin: Origin,
         (mut clock, mut outside, within): (VectorClock, bool, Vec<Epoch>),
@@ -156,16 +158,18 @@ impl OperationOrder {
         let epoch = self.next(timeline);
         self.count += 1;
         let number = self.count;
-        let operation = Arc::new(OrderedOperation { epoch, clock, within, outside, number, origin });
+        let operation = Arc::new(OrderedOperation { epoch, clock, within, outside, number, device, origin });
         self.operations.insert(id, Arc::clone(&operation));
         operation
     }
 
-    /// Adds a part of an operation, which comes after what that one comes after, and after other parts.
+    /// Adds a part of an operation, which comes after what that one comes after, and after other parts. It is
+    /// of the same device if none is named.
     pub(crate) fn add_part(
         &mut self,
         id: OperationId,
         whole: OperationId,
+        device: Option<usize>,
         before: &[OperationId],
         mut origin: Origin,
     ) -> Option<Arc<OrderedOperation>> {
@@ -177,7 +181,8 @@ impl OperationOrder {
         let mut within = whole.within.clone();
         within.push(whole.epoch);
         let known = (whole.clock.clone(), whole.outside, within);
-        Some(self.enter(id, before, origin, known))
+        let device = device.or(whole.device);
+        Some(self.enter((id, device), before, origin, known))
     }
 
     /// Adds a call of the host, which comes after what the host has waited for.
@@ -187,7 +192,8 @@ impl OperationOrder {
         let origin = Origin { call, line, ..Origin::default() };
         self.count += 1;
         let (clock, number, outside) = (self.host.clone(), self.count, self.outside);
-        Arc::new(OrderedOperation { epoch, clock, within: Vec::new(), outside, number, origin })
+        let within = Vec::new();
+        Arc::new(OrderedOperation { epoch, clock, within, outside, number, device: None, origin })
     }
 
     /// The host has waited for operations.
@@ -276,7 +282,7 @@ mod tests {
         order.add(7, 0, &[2], Origin::default());
         // Parts of 2, of which 6 is a part of 3.
         for (id, whole, before) in [(3, 2, &[][..]), (4, 2, &[3]), (5, 2, &[]), (6, 3, &[])] {
-            order.add_part(id, whole, before, Origin::default());
+            order.add_part(id, whole, None, before, Origin::default());
         }
         let all = [1, 3, 4, 5, 6, 7];
         let expected =

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::history::{AccessMode, CodePlace, Span};
+use crate::exec::program::Scope;
 use crate::exec::{AccessKind, Program};
 
 /// Bytes of a page, and words of its bits.
@@ -77,10 +78,33 @@ impl Bits {
 }
 
 /// One page, by the [kinds of access](KINDS).
-type Page = [Bits; 4];
+type Page = [Bits; 8];
 
-const KINDS: [AccessMode; 4] =
-    [AccessMode::Read, AccessMode::Write, AccessMode::StrongRead, AccessMode::Strong];
+const KINDS: [AccessMode; 8] = [
+    AccessMode::Read,
+    AccessMode::Write,
+    AccessMode::StrongRead(Scope::Block),
+    AccessMode::StrongRead(Scope::Device),
+    AccessMode::StrongRead(Scope::System),
+    AccessMode::Strong(Scope::Block),
+    AccessMode::Strong(Scope::Device),
+    AccessMode::Strong(Scope::System),
+];
+
+/// The place of an access in a page.
+fn kind_of(kind: AccessKind, scope: Scope) -> usize {
+    let scope = match scope {
+        Scope::Block => 0,
+        Scope::Cluster | Scope::Device => 1,
+        Scope::System => 2,
+    };
+    match kind {
+        AccessKind::Read => 0,
+        AccessKind::Write => 1,
+        AccessKind::StrongRead => 2 + scope,
+        AccessKind::Strong => 5 + scope,
+    }
+}
 
 /// The bytes that a kernel has touched, by their addresses in this process.
 #[derive(Debug, Default)]
@@ -93,7 +117,15 @@ pub(crate) struct Touched {
 
 impl Touched {
     /// Notes an access of the lanes in a mask to so many bytes each.
-    pub(crate) fn warp(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: usize, pc: u32) {
+    pub(crate) fn warp(
+        &mut self,
+        (kind, scope): (AccessKind, Scope),
+        at: &[*mut u8; 32],
+        mask: u32,
+        bytes: usize,
+        pc: u32,
+    ) {
+        let kind = kind_of(kind, scope);
         let (mut start, mut end) = (0, 0);
         for (lane, at) in at.iter().enumerate() {
             if mask >> lane & 1 == 0 {
@@ -111,18 +143,12 @@ impl Touched {
         self.range(kind, start, end, pc);
     }
 
-    fn range(&mut self, kind: AccessKind, start: usize, end: usize, pc: u32) {
+    fn range(&mut self, kind: usize, start: usize, end: usize, pc: u32) {
         let mut at = start;
         while at < end {
             let (number, first) = (at / PAGE, at % PAGE);
             let stop = (first + end - at).min(PAGE);
-            let page = self.page(number);
-            let bits = match kind {
-                AccessKind::Read => &mut page[0],
-                AccessKind::Write => &mut page[1],
-                AccessKind::StrongRead => &mut page[2],
-                AccessKind::Strong => &mut page[3],
-            };
+            let bits = &mut self.page(number)[kind];
             bits.set(first, stop);
             bits.pc = pc;
             at += stop - first;
@@ -144,7 +170,7 @@ impl Touched {
     }
 
     /// The bytes touched in each way, in the order of their addresses.
-    pub(crate) fn spans(mut self, program: Option<&Arc<Program>>) -> [(AccessMode, Vec<Span>); 4] {
+    pub(crate) fn spans(mut self, program: Option<&Arc<Program>>) -> [(AccessMode, Vec<Span>); 8] {
         self.pages.sort_unstable_by_key(|page| page.0);
         let mut found = KINDS.map(|mode| (mode, Vec::<Span>::new()));
         for (number, page) in &self.pages {
@@ -175,28 +201,31 @@ mod tests {
         core::array::from_fn(|lane| core::ptr::without_provenance_mut(at(lane)))
     }
 
-    fn spans(touched: Touched) -> [Vec<(u64, u64)>; 4] {
+    fn spans(touched: Touched) -> [Vec<(u64, u64)>; 8] {
         touched.spans(None).map(|(_, spans)| spans.iter().map(|span| (span.start, span.end)).collect())
     }
 
     #[test]
     fn bytes_are_exact_and_runs_go_over_the_ends_of_pages() {
         let mut it = Touched::default();
-        it.warp(AccessKind::Read, &lanes(|lane| 8192 - 64 + 4 * lane), u32::MAX, 4, 0);
-        it.warp(AccessKind::Write, &lanes(|lane| 100 + 8 * lane), 0b111, 1, 0);
-        it.warp(AccessKind::Strong, &lanes(|_| 3), u32::MAX, 8, 0);
-        it.warp(AccessKind::Read, &lanes(|lane| 8192 + 64 - 4 * lane), u32::MAX, 4, 0);
-        assert_eq!(
-            spans(it),
-            [vec![(8128, 8260)], vec![(100, 101), (108, 109), (116, 117)], vec![], vec![(3, 11)]]
-        );
+        let [read, write] = [AccessKind::Read, AccessKind::Write].map(|kind| (kind, Scope::Device));
+        it.warp(read, &lanes(|lane| 8192 - 64 + 4 * lane), u32::MAX, 4, 0);
+        it.warp(write, &lanes(|lane| 100 + 8 * lane), 0b111, 1, 0);
+        it.warp((AccessKind::Strong, Scope::System), &lanes(|_| 3), u32::MAX, 8, 0);
+        it.warp(read, &lanes(|lane| 8192 + 64 - 4 * lane), u32::MAX, 4, 0);
+        let mut expected: [Vec<_>; 8] = Default::default();
+        expected[0] = vec![(8128, 8260)];
+        expected[1] = vec![(100, 101), (108, 109), (116, 117)];
+        expected[7] = vec![(3, 11)];
+        assert_eq!(spans(it), expected);
     }
 
     #[test]
     fn a_page_that_is_full_takes_no_words() {
         let mut it = Touched::default();
         for row in 0..64 {
-            it.warp(AccessKind::Read, &lanes(|lane| 4096 * 5 + 128 * row + 4 * lane), u32::MAX, 4, 0);
+            let lanes = lanes(|lane| 4096 * 5 + 128 * row + 4 * lane);
+            it.warp((AccessKind::Read, Scope::Device), &lanes, u32::MAX, 4, 0);
         }
         assert!(it.pages[0].1[0].all && it.pages[0].1[0].words.is_none());
         assert_eq!(spans(it)[0], [(4096 * 5, 4096 * 7)]);

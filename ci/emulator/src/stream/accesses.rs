@@ -60,7 +60,10 @@ impl Work {
                 let bytes = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
                 guard::protect(fill.address, bytes, true, operation);
             }
-            Self::Task(task) => guard::protect_targets(task.arguments(), operation),
+            Self::Task(task) => {
+                let variables = task.program().map_or(&[][..], |program| &program.variables);
+                guard::protect_targets(task.arguments(), variables, operation);
+            }
             _ => {}
         }
     }
@@ -124,7 +127,7 @@ impl Queue {
         &mut self,
         allocations: &Allocations,
         id: OperationId,
-        touched: [(AccessMode, Vec<Span>); 4],
+        touched: [(AccessMode, Vec<Span>); 8],
         missed: Option<u64>,
     ) {
         let Some((races, operation)) = self.races(id) else { return };
@@ -132,7 +135,6 @@ impl Queue {
             races.touches_freed(&operation, address);
         }
         for (mode, spans) in touched {
-            let writes = matches!(mode, AccessMode::Write | AccessMode::Strong);
             let mut found: Option<(&Allocation, Vec<Span>)> = None;
             for mut span in spans {
                 while span.start < span.end {
@@ -145,7 +147,7 @@ impl Queue {
                     let address = it.start + (span.start - base);
                     let part = Span { start: address, end: address + (end - span.start), ..span.clone() };
                     span.start = end;
-                    guard::protect(part.start, part.end - part.start, writes, &operation);
+                    guard::protect(part.start, part.end - part.start, mode.writes(), &operation);
                     match &mut found {
                         Some((same, parts)) if same.serial == it.serial => parts.push(part),
                         _ => {

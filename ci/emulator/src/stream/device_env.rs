@@ -139,7 +139,7 @@ impl Env for DeviceEnv<'_> {
         self.touched.is_some()
     }
 
-    fn touched(&mut self, kind: AccessKind, at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
+    fn touched(&mut self, kind: (AccessKind, Scope), at: &[*mut u8; 32], mask: u32, bytes: u64, pc: u32) {
         if let Some(touched) = &mut self.touched {
             touched.warp(kind, at, mask, usize::try_from(bytes).unwrap_or(0), pc);
         }

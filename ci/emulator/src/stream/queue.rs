@@ -176,7 +176,7 @@ impl Queue {
             // The first parts come after those that the whole has waited for.
             let earlier = known.map_or(&[][..], |whole| &whole.before);
             let earlier = if before.is_empty() { earlier } else { before };
-            if let Some(operation) = races.order.add_part(id, whole, earlier, origin)
+            if let Some(operation) = races.order.add_part(id, whole, Some(device), earlier, origin)
                 && matches!(work, Work::Host(_))
             {
                 races.functions.insert(id, operation);
@@ -191,7 +191,7 @@ impl Queue {
         let order = &mut self.races.as_mut()?.order;
         let origin = order.get(whole)?.origin.clone();
         self.last += 1;
-        order.add_part(self.last, whole, before, origin)?;
+        order.add_part(self.last, whole, None, before, origin)?;
         Some(self.last)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::drive::{queued, wait_for};
+use super::drive::{queued, synchronize, wait_for};
 use super::local;
 use super::names::{OperationId, StreamId};
 use super::work::{Part, Work};
@@ -161,7 +161,11 @@ pub(crate) fn submit_task(
     if machine.streams.get(stream)?.device != device {
         return Err(cudaErrorInvalidResourceHandle);
     }
-    submit(machine, stream, call, Work::Task(task), &[])
+    let id = submit(machine, stream, call, Work::Task(task), &[])?;
+    if machine.config.blocks {
+        synchronize(machine, device, &[id])?;
+    }
+    Ok(id)
 }
 
 /// Puts an operation after all and before all that these devices have and will have to do. A device may be

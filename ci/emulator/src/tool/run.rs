@@ -3,10 +3,15 @@
 //! The command and all processes that it starts run on the emulator with all checks. Their reports go to one
 //! file. At the end there are a summary, a file for CI systems, and an exit code that a policy decides.
 
+#![expect(unsafe_code, reason = "handles signals")]
+
+use core::ffi::c_int;
 use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IsTerminal as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 use std::{env, fs};
 
@@ -132,6 +137,23 @@ fn whole(path: OsString) -> Result<PathBuf, String> {
     std::path::absolute(&path).map_err(|error| format!("{}: {error}", PathBuf::from(path).display()))
 }
 
+/// The process or the group that gets the signals of this one.
+static COMMAND: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn pass_on(signal: c_int) {
+    // SAFETY: takes numbers, and may be called in a handler.
+    unsafe { libc::kill(COMMAND.load(Ordering::Relaxed), signal) };
+}
+
+/// Passes signals that end a process on to the command.
+fn passes_signals_on(command: i32) {
+    COMMAND.store(command, Ordering::Relaxed);
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: the handler has the required signature, and does nothing that a handler may not.
+        unsafe { libc::signal(signal, (pass_on as *const ()).addr()) };
+    }
+}
+
 /// Runs the command. The folder has the library.
 pub(super) fn run(
     arguments: impl Iterator<Item = OsString>,
@@ -156,11 +178,20 @@ pub(super) fn run(
     } else {
         command.env_remove("CUDA_EMULATOR_EXIT_CODE");
     }
+    // A signal ends the command and what it has started, and the run still has its summary. In a terminal
+    // they are of its group anyway, and read from it.
+    let in_terminal = std::io::stdin().is_terminal();
+    if !in_terminal {
+        command.process_group(0);
+    }
     let start = Instant::now();
-    let status = command.status().map_err(|error| {
+    let mut child = command.spawn().map_err(|error| {
         let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
         (format!("{}: {error}", program.display()), status)
     })?;
+    let id = i32::try_from(child.id()).unwrap_or(0);
+    passes_signals_on(if in_terminal { id } else { -id });
+    let status = child.wait().map_err(|error| (format!("{}: {error}", program.display()), 1))?;
     let seconds = start.elapsed().as_secs_f64();
     let text = fs::read_to_string(&report).map_err(wrong)?;
     if kept.is_none() {
@@ -176,7 +207,9 @@ pub(super) fn run(
         fs::write(file, summary.junit(seconds))
             .map_err(|error| (format!("{}: {error}", file.display()), 1))?;
     }
-    let own = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    // A signal's code is that of a shell.
+    let own = status.code().or_else(|| Some(128 + status.signal()?));
+    let own = own.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     let fails_on =
         |kind: &str| options.fail_on.as_ref().is_none_or(|list| list.contains(&kind.replace(' ', "-")));
     // A run that has checked nothing must not look like one that has found nothing.

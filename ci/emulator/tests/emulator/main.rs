@@ -3,6 +3,7 @@
 
 mod arrays;
 mod built;
+mod cells;
 mod hopper;
 mod kernels;
 mod library;

@@ -220,6 +220,60 @@ fn a_run_for_ci_has_a_device_a_summary_a_report_and_an_exit_code() {
 }
 
 #[test]
+fn a_run_that_is_ended_by_a_signal_has_its_summary_and_leaves_nothing_behind() {
+    let program =
+        compile("meets", RACES, &["-cudart=shared", "-lineinfo", "-gencode=arch=compute_75,code=compute_75"]);
+    let folder = tempfile::tempdir().unwrap();
+    let [junit, mark] = ["junit.xml", "mark"].map(|name| folder.path().join(name));
+    // The program, then one that goes on for long and names itself.
+    let command = format!("{}; sleep 60 & echo $! > {}; wait", program.display(), mark.display());
+    let mut run = Command::new(env!("CARGO_BIN_EXE_cuda-emulate"));
+    run.args(["run", "--junit", junit.to_str().unwrap(), "--", "/bin/sh", "-c", &command]);
+    run.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).stdin(std::process::Stdio::null());
+    let run = run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let started = || std::fs::read_to_string(&mark).ok().filter(|it| it.ends_with('\n'));
+    while started().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let sleeps = started().unwrap().trim().to_owned();
+    assert!(Command::new("kill").arg(run.id().to_string()).status().unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    let words = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(143), "{words}");
+    assert!(words.contains("cuda-emulate: 1 process on the emulator, 3 findings\n"), "{words}");
+    assert!(std::fs::read_to_string(&junit).unwrap().contains("failures=\"3\""));
+    let state = std::fs::read_to_string(format!("/proc/{sleeps}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "sleep goes on: {state}");
+}
+
+#[test]
+fn launches_wait_for_their_kernels_and_devices_are_hidden_where_variables_of_cuda_say_so() {
+    let source = r#"
+#include <cstdio>
+__global__ void bad(char* p) { *(int*)(p + 1) = 7; }
+int main() {
+    int count;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code != cudaSuccess) return std::printf("%s\n", cudaGetErrorName(code)), 0;
+    char* p;
+    cudaMalloc(&p, 64);
+    bad<<<1, 1>>>(p);
+    std::printf("%d %s\n", count, cudaGetErrorName(cudaGetLastError()));
+}
+"#;
+    let program = compile("variables", source, &["-cudart=shared", PTX]);
+    let run = |name: &str, value: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cuda-emulate"));
+        command.arg(&program).env_clear().env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        text(&command.env(name, value).output().unwrap().stdout)
+    };
+    assert_eq!(run("CUDA_LAUNCH_BLOCKING", "0"), "2 cudaSuccess\n");
+    assert_eq!(run("CUDA_LAUNCH_BLOCKING", "1"), "2 cudaErrorMisalignedAddress\n");
+    assert_eq!(run("CUDA_VISIBLE_DEVICES", "1"), "1 cudaSuccess\n");
+    assert_eq!(run("CUDA_VISIBLE_DEVICES", ""), "cudaErrorNoDevice\n");
+}
+
+#[test]
 fn a_kernel_that_polls_is_named_with_its_line_the_bytes_and_whether_anybody_wrote_them() {
     let source = r#"
 #include <unistd.h>

@@ -80,11 +80,30 @@ fn a_finding_names_the_kernel_the_blocks_and_the_threads_once() {
     }
 }
 
+/// The words of a finding take longer than the access by a factor of a hundred.
+#[test]
+fn a_wrong_access_takes_at_most_ten_times_as_long_as_a_right_one() {
+    let mut command = built::checked(built::compile("within", &[]), "late");
+    let output = command.arg("repeated").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), 5, "{text}");
+    for line in text.lines() {
+        let [_, wrong, right] = line.split(' ').map(|it| it.parse::<f64>().unwrap()).collect::<Vec<_>>()[..]
+        else {
+            panic!("{text}");
+        };
+        assert!(wrong <= 10.0 * right, "mistake, seconds of the wrong ones and of the right ones:\n{text}");
+    }
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("findings: 5 (race: 2, bounds: 1, barrier: 1, initcheck: 1)"), "{text}");
+}
+
 #[test]
 fn threads_that_shuffles_groups_flags_and_barriers_order_are_not_reported() {
     for schedule in ["late", "eager", "random:1"] {
-        // In one of the kernels several threads write the same.
-        let same = "CUDA emulator: not checked: races of threads that write the value that is there\n";
-        assert_eq!(run("correct", false, schedule), (Some(0), same.to_owned()), "{schedule}");
+        // In one of the kernels several threads write the same, in another one a warp has volatile accesses.
+        let unchecked = "CUDA emulator: not checked: races of threads that write the value that is there, races \
+                         of volatile accesses within a block (CUDA_EMULATOR_VOLATILE=plain)\n";
+        assert_eq!(run("correct", false, schedule), (Some(0), unchecked.to_owned()), "{schedule}");
     }
 }

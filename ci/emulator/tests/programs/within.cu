@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include <cooperative_groups.h>
-#include <vector>
+#include <ctime>
 
 namespace {
 
@@ -128,6 +128,45 @@ __global__ void barrier_in_a_loop(int *out, bool right) {
         __syncthreads(); // barrier_in_a_loop: barrier
     }
     out[threadIdx.x] = all[threadIdx.x]; // barrier_in_a_loop: others
+}
+
+// A mistake at each of many accesses.
+enum Mistake { RACE, GLOBAL_RACE, UNWRITTEN, OUTSIDE, MASK, MISTAKES };
+template <Mistake MISTAKE> __global__ void repeated(int *out, bool right, int rounds) {
+    __shared__ int all[2 * N], other[N];
+    all[threadIdx.x] = other[threadIdx.x] = threadIdx.x;
+    if (MISTAKE != UNWRITTEN || right) all[N + threadIdx.x] = 1;
+    __syncthreads();
+    int sum = 0;
+    for (int round = 0; round < rounds; round++) {
+        int *at = MISTAKE == GLOBAL_RACE ? out : all;
+        if (MISTAKE == RACE || MISTAKE == GLOBAL_RACE) at[threadIdx.x] = sum + round;
+        if (right) __syncthreads();
+        if (MISTAKE == RACE || MISTAKE == GLOBAL_RACE) sum += at[N - 1 - threadIdx.x];
+        if (MISTAKE == UNWRITTEN) sum += all[N + (threadIdx.x + round) % N];
+        if (MISTAKE == OUTSIDE) sum += all[threadIdx.x + (right ? 0 : 2 * N)];
+        if (MISTAKE == MASK) {
+            unsigned got;
+            asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 5; vote.sync.ballot.b32 %0, p, %2; }"
+                         : "=r"(got) : "r"(threadIdx.x), "r"(right ? ~0u : ~1u));
+            sum += got;
+        }
+        __syncthreads();
+    }
+    out[threadIdx.x] = sum + all[N - 1 - threadIdx.x] + other[N - 1 - threadIdx.x];
+}
+
+// Prints the processor time of the wrong accesses and of the right ones, once they have been reported.
+template <int MISTAKE> void compare(int *out) {
+    double times[2];
+    for (int launch = 0; launch < 4; launch++) {
+        clock_t begin = std::clock();
+        repeated<Mistake(MISTAKE)><<<1, N>>>(out, launch % 2, 200);
+        OK(cudaDeviceSynchronize());
+        times[launch % 2] = double(std::clock() - begin) / CLOCKS_PER_SEC;
+    }
+    std::printf("%d %.6f %.6f\n", MISTAKE, times[0], times[1]);
+    if constexpr (MISTAKE + 1 < MISTAKES) compare<MISTAKE + 1>(out);
 }
 
 // Correct ways to order threads: each leaves `out` as the next one expects it.
@@ -269,6 +308,7 @@ int main(int count, char **arguments) {
     OK(cudaMalloc(&out, 8 * N * sizeof(int)));
     OK(cudaMemset(out, 0, 8 * N * sizeof(int)));
     bool known = name == "correct" && correct(out);
+    if (name == "repeated") known = true, compare<0>(out);
 #define CASE(kernel, blocks) \
     if (name == #kernel) known = true, kernel<<<blocks, N>>>(out, right)
     CASE(missing_barrier, 1);

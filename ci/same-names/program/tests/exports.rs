@@ -2,24 +2,12 @@
 //!
 //! Not in the bundle: it needs the compiler.
 
-use std::process::Command;
-
 #[test]
 fn two_exports_of_one_name_do_not_link() {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
+    let built = cuda_testing::child::cargo()
         .args(["build", "--offline", "--workspace", "--bin", "clash", "--features", "same-names/clash"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"));
-    // Build scripts of other packages would run again for this package's variables.
-    let of_package = |name: &str| {
-        name == "OUT_DIR" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
-    };
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(of_package) {
-            cargo.env_remove(name);
-        }
-    }
-    let built = cargo.output();
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output();
     let built = built.unwrap_or_else(|error| panic!("cargo does not run: {error}"));
     let said = String::from_utf8_lossy(&built.stderr);
     assert!(!built.status.success(), "both versions are linked: {said}");

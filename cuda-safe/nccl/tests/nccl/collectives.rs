@@ -330,6 +330,45 @@ fn the_child_of_a_fork_destroys_no_communicator() -> Result<()> {
     Ok(())
 }
 
+/// With `NCCL_COMM_ID`, every communicator of a process has the same identity, as all of the stand-in have.
+#[test]
+fn ranks_that_join_again_by_one_identity_are_compared_with_those_that_joined_with_them() -> Result<()> {
+    if std::env::var_os("CUDA_NCCL_STAND_IN").is_none() {
+        println!("not run: a GPU has one rank of NCCL, and its identities differ");
+        return Ok(());
+    }
+    let (id, stream) = (UniqueId::new()?, Stream::new()?);
+    let join = |rank: u32| Communicator::init_rank(2, &id, rank);
+    // Rank 1 comes first.
+    let pair = || {
+        std::thread::scope(|scope| {
+            let one = scope.spawn(|| join(1));
+            std::thread::sleep(Duration::from_millis(2));
+            Ok::<_, cuda_nccl::Error>((join(0)?, one.join().unwrap()?))
+        })
+    };
+    let sum = |(zero, one): &(Communicator, Communicator), lengths: [usize; 2]| -> Result<()> {
+        let buffer = |length: usize| DeviceBuffer::from_slice(&vec![1.0_f32; length]);
+        let (mut a, mut b) = (buffer(lengths[0])?, buffer(lengths[1])?);
+        let (mut a, mut b) = (a.as_slice_mut(), b.as_slice_mut());
+        Group::new()
+            .add(zero.all_reduce_in_place(&mut a, Reduction::Sum)?, &stream)?
+            .add(one.all_reduce_in_place(&mut b, Reduction::Sum)?, &stream)?
+            .enqueue()
+    };
+    // Rank 0 of each pair lives on, also of one that has counted collectives.
+    let mut old = Vec::new();
+    for turn in 0..4 {
+        let ranks = pair()?;
+        (0..turn).try_for_each(|_| sum(&ranks, [4, 4]))?;
+        old.push(ranks.0);
+        drop(ranks.1);
+        let refused = sum(&pair()?, [4, 4000]).unwrap_err();
+        assert!(refused.to_string().contains("where another rank enqueued"), "{refused}");
+    }
+    Ok(())
+}
+
 /// Compiles the stand-in into a folder as NCCL has it. Returns false if there is no compiler.
 fn compile(folder: &std::path::Path) -> bool {
     std::fs::create_dir_all(folder.join("lib")).unwrap();
@@ -363,7 +402,7 @@ fn the_emulator_runs_all_of_them_with_a_stand_in_for_nccl() {
     assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));
     let [text, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
     assert!(output.status.success(), "{text}\n{errors}");
-    assert!(text.contains("8 passed") && !text.contains("not run"), "{text}");
+    assert!(text.contains("9 passed") && !text.contains("not run"), "{text}");
     // By drops. One communicator is aborted.
     assert!(text.matches("destroyed").count() >= 4, "{text}");
 }

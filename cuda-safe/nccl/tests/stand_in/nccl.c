@@ -1,6 +1,7 @@
-// A stand-in for NCCL, for the tests on the emulator: the ranks of one thread, without a network. A group
+// A stand-in for NCCL, for the tests on the emulator: the ranks of one process, without a network. A group
 // runs when it ends, on the host: each operation waits for its stream, which shows whether the tracker made
 // that wait for the work before it.
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,15 +91,25 @@ static int add(char kind, const void* send, void* recv, size_t count, int type, 
 
 int ncclGetVersion(int* version) { return *version = 0, 0; }
 int ncclGetUniqueId(Id* id) { return memset(id, 7, sizeof *id), 0; }
+static Comm new_comm(int rank, int size) {
+    Comm comm = malloc(sizeof *comm);
+    return *comm = (struct ncclComm){rank, size, 0, getpid()}, comm;
+}
+// Returns when all ranks have come, which are threads of this process.
 int ncclCommInitRank(Comm* comm, int size, Id id, int rank) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t all = PTHREAD_COND_INITIALIZER;
+    static int arrived, formed;
     if (id.internal[0] != 7 || rank >= size) return last = "not this identity", 4;
-    *comm = malloc(sizeof **comm);
-    return **comm = (struct ncclComm){rank, size, 0, getpid()}, 0;
+    pthread_mutex_lock(&lock);
+    const int own = formed;
+    if (++arrived == size) arrived = 0, ++formed, pthread_cond_broadcast(&all);
+    while (own == formed) pthread_cond_wait(&all, &lock);
+    pthread_mutex_unlock(&lock);
+    return *comm = new_comm(rank, size), 0;
 }
 int ncclCommInitAll(Comm* comms, int count, const int* devices) {
-    Id id;
-    ncclGetUniqueId(&id);
-    for (int i = 0; i < count; ++i) ncclCommInitRank(&comms[i], count, id, i), (void)devices[i];
+    for (int i = 0; i < count; ++i) comms[i] = new_comm(i, count), (void)devices[i];
     return 0;
 }
 int ncclCommDestroy(Comm comm) {

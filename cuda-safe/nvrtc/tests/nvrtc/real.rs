@@ -3,6 +3,8 @@
 #![expect(unsafe_code, reason = "declares the parameters of kernels, and launches them")]
 
 use std::error::Error;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 
 use cuda_nvrtc::{Cache, ErrorKind, Nvrtc, Options, Source, Standard};
 use cuda_safe::{DeviceBuffer, Library, Stream, launch};
@@ -46,6 +48,56 @@ fn a_kernel_that_nvrtc_compiled_runs() -> Result<(), Box<dyn Error>> {
         results.push((y.to_vec()?, hits.to_vec()?));
     }
     assert_eq!(results, vec![(vec![6.0; 1000], vec![4]); 2]);
+    Ok(())
+}
+
+/// Not under sanitizers: the sources of the bundle have no NVRTC.
+/// Not in the bundle: it needs NVRTC.
+#[test]
+#[ignore = "needs NVRTC: ci/test nvrtc"]
+fn a_result_is_not_cached_if_a_file_was_read_however_it_is_named() -> Result<(), Box<dyn Error>> {
+    let nvrtc = Nvrtc::get()?;
+    let folder = tempfile::Builder::new().prefix("nvrtc").tempdir()?;
+    let odd = folder.path().join(OsStr::from_bytes(b"\xff"));
+    std::fs::create_dir(&odd)?;
+    let (file, cache) = (folder.path().join("v.h"), Cache::at(folder.path().join("results")));
+    let path = file.display().to_string();
+    let value = "\nextern \"C\" __device__ int v = VALUE;\n";
+    let asks = |by: &str| format!("#if {by}\n#define VALUE 1111\n#else\n#define VALUE 2222\n#endif{value}");
+    let options = || Options::new((7, 5));
+    let named = options().define("NAME", &*format!("\"{path}\""));
+    let source = |text: String| Source::new("a.cu", text + value);
+    let all = [
+        (source(format!("#include \"{path}\"")), options()),
+        (source(format!("#include <{path}>")), options()),
+        (source(format!("#include /* why */ \"{path}\"")), options()),
+        (source(format!("# /* why */ include \"{path}\"")), options()),
+        (source(format!("#inc\\\nlude \"{path}\"")), options()),
+        (source(format!("#inc??/\nlude \"{path}\"")), options().standard(Standard::Cpp11)),
+        (source(format!("??=include \"{path}\"")), options().standard(Standard::Cpp11)),
+        (source(format!("%:include \"{path}\"")), options()),
+        (source(format!("#include_next \"{path}\"")), options()),
+        (source("#include NAME".to_owned()), named.clone()),
+        (source("#include \"t.h\"".to_owned()).header("t.h", format!("#include \"{path}\"")), options()),
+        (source("#include \"v.h\"".to_owned()), options().include(folder.path())),
+        (source("#include \"w.h\"".to_owned()), options().include(&odd)),
+        (Source::new("a.cu", asks(&format!("__has_include(\"{path}\")"))), options()),
+        (Source::new("a.cu", asks("__has_include(NAME)")), named),
+        (Source::new("a.cu", asks("HAS")), options().define("HAS", &*format!("__has_include(\"{path}\")"))),
+    ];
+    for (source, options) in &all {
+        std::fs::write(&file, "#define VALUE 1111\n")?;
+        std::fs::write(odd.join("w.h"), "#define VALUE 1111\n")?;
+        let first = nvrtc.compile_cached(source, options, &cache)?;
+        assert!(first.ptx().contains("v = 1111;"), "{source:?}: {}", first.log());
+        std::fs::write(odd.join("w.h"), "#define VALUE 2222\n")?;
+        std::fs::write(&file, "#define VALUE 2222\n")?;
+        if first.ptx() == nvrtc.compile(source, options)?.ptx() {
+            std::fs::remove_file(&file)?;
+        }
+        let second = nvrtc.compile_cached(source, options, &cache)?;
+        assert!(second.ptx().contains("v = 2222;") && !second.is_cached(), "{source:?}");
+    }
     Ok(())
 }
 

@@ -73,6 +73,12 @@ fn an_error_has_the_log_and_the_line_of_the_caller() {
         matches!(error.kind(), ErrorKind::Missing(why) if why.contains("/nowhere/libnvrtc.so")),
         "{error}"
     );
+    assert_eq!(error.call_site().file(), file!());
+    let compiled = nvrtc().compile(&Source::new("a.cu", ""), &options()).unwrap();
+    assert_eq!(compiled.lowered("g").unwrap_err().call_site().file(), file!());
+    if let Err(error) = Nvrtc::get() {
+        assert_eq!(error.call_site().file(), file!());
+    }
 }
 
 /// Counts the compilations of a child process.
@@ -106,7 +112,20 @@ fn a_cached_result_is_compiled_once_and_one_that_may_read_files_each_time() {
     for _ in 0..2 {
         assert!(!nvrtc().compile_cached(&source, &options().include("/i"), &cache).unwrap().is_cached());
     }
-    assert_eq!(count(), 5);
+    let absolute = Source::new("a.cu", "#include \"b.h\"").header("b.h", "#include \"/c.h\"");
+    assert!(!nvrtc().compile_cached(&absolute, &options(), &cache).unwrap().is_cached());
+    assert!(!nvrtc().compile_cached(&absolute, &options(), &cache).unwrap().is_cached());
+    assert_eq!(count(), 7);
+    // Another build of the same version.
+    let other = calls.with_file_name("libnvrtc-other.so");
+    let bytes = std::fs::read(library()).unwrap();
+    std::fs::write(&other, [&bytes[..], &[0]].concat()).unwrap();
+    // SAFETY: the same library, with a byte behind its end.
+    let other = unsafe { Nvrtc::open(other) }.unwrap();
+    for is_cached in [false, true] {
+        assert_eq!(other.compile_cached(&source, &options(), &cache).unwrap().is_cached(), is_cached);
+    }
+    assert_eq!(count(), 8);
     let keyed = cache.key("cutlass 4.2");
     for is_cached in [false, true] {
         let compiled = nvrtc().compile_cached(&source, &options().include("/i"), &keyed).unwrap();
@@ -116,5 +135,5 @@ fn a_cached_result_is_compiled_once_and_one_that_may_read_files_each_time() {
     for _ in 0..2 {
         assert!(nvrtc().compile_cached(&Source::new("a.cu", "wrong"), &options(), &keyed).is_err());
     }
-    assert_eq!(count(), 8);
+    assert_eq!(count(), 11);
 }

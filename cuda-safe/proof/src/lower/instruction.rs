@@ -1,18 +1,11 @@
 //! What each instruction becomes.
 
-use std::collections::BTreeSet;
+use cuda_ptx::instruction::{Effect, Proof};
+use cuda_ptx::{Constant, Entity, Instruction, Operand as Source, Statement};
 
-use super::{Entity, Lowering, Refused, Type, bits_of, integer, negated, number, space_of};
-use crate::ptx::{Instruction, Operand as Source, Statement, bytes_of};
+use super::operand::{Type, bits_of, bytes_of, integer, number, space_of};
+use super::{Lowering, Refused, negated};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
-
-/// Instructions that compute their first operand from the others, and do nothing else.
-const COMPUTES: &str = "\
-    abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos div dp2a dp4a ex2 fma fns isspacep \
-    lg2 lop3 mad mad24 madc max min mma mov movmatrix mul mul24 neg not or popc prmt rcp rem rsqrt sad \
-    selp set shf shl shr sin slct sqrt sub subc szext tanh testp vabsdiff vadd vmad vmax vmin vset \
-    vshl vshr vsub vabsdiff4 vadd4 vavrg4 vmax4 vmin4 vset4 vsub4 vabsdiff2 vadd2 vavrg2 vmax2 vmin2 \
-    vset2 vsub2 wmma xor";
 
 /// Words of barriers in the block's own shared memory.
 const BARRIERS: &str = "\
@@ -47,25 +40,13 @@ fn only(words: &[&str], known: &str) -> bool {
     words[1..].iter().all(|word| bytes_of(word).is_some() || known.split(' ').any(|own| own == *word))
 }
 
-/// Adds the names in an operand.
-fn add_names<'a>(source: &Source<'a>, names: &mut BTreeSet<&'a str>) {
-    match source {
-        Source::Name(name) | Source::Offset(name, _) => _ = names.insert(name),
-        Source::Address(base, _) | Source::Not(base) => add_names(base, names),
-        Source::List(all) => all.iter().for_each(|it| add_names(it, names)),
-        Source::Pair(one, other) => [one, other].into_iter().for_each(|it| add_names(it, names)),
-        Source::Number(_) | Source::Float(_) => {}
-    }
-}
-
 impl<'m, 'a> Lowering<'m, 'a> {
     pub(super) fn instruction(&mut self, it: &'m Instruction<'a>) -> Refused {
         let first = self.kernel.steps.len();
         self.unguarded(it)?;
         if let Some((name, is_negated)) = it.guard {
-            let guard = Source::Name(name);
-            let guard = if is_negated { Source::Not(Box::new(guard)) } else { guard };
-            let guard = self.predicate(&guard)?;
+            let guard = self.predicate(&Source::Name(name))?;
+            let guard = if is_negated { negated(guard) } else { guard };
             if it.words[0] == "call" {
                 return Err("a call under a predicate".to_owned());
             }
@@ -93,35 +74,30 @@ impl<'m, 'a> Lowering<'m, 'a> {
     }
 
     pub(super) fn unguarded(&mut self, it: &'m Instruction<'a>) -> Refused {
-        let name = it.words[0];
-        let has = |word: &str| it.words.iter().any(|own| own.split("::").next() == Some(word));
+        let name = it.opcode();
+        let has = |word: &str| it.has(word);
         let last = it.words.last().copied().unwrap_or_default();
         let ty = integer(last);
         let operands = &it.operands[..];
-        let unknown_form = || Err(format!("{} with operands of an unknown form", it.words.join(".")));
+        let unknown_form = || Err(format!("{} with operands of an unknown form", it.form()));
+        let Some(row) = it.row().filter(|row| row.proof != Proof::Refused) else {
+            return Err(format!("the instruction {}", it.form()));
+        };
         match (name, operands) {
             ("ld" | "ldu" | "st" | "atom" | "red", _) => self.access(it),
-            (
-                "cp",
-                [
-                    Source::Address(to, to_offset),
-                    Source::Address(from, from_offset),
-                    Source::Number(size),
-                    ..,
-                ],
-            ) if it.words.get(1) == Some(&"async") && !has("bulk") && !has("mbarrier") => {
+            ("cp", [to, from, Source::Constant(Constant::Integer(size)), ..])
+                if row.effect == Effect::Copies =>
+            {
                 let size = u32::try_from(*size).map_err(|_| "a size below zero".to_owned())?;
-                self.memory(Op::Store, Space::Shared, (to, *to_offset), size, Vec::new(), Loaded::Strong)?;
-                self.memory(Op::Load, Space::Global, (from, *from_offset), size, Vec::new(), Loaded::Strong)
+                self.memory(Op::Store, Space::Shared, to, size, Vec::new(), Loaded::Strong)?;
+                self.memory(Op::Load, Space::Global, from, size, Vec::new(), Loaded::Strong)
             }
-            ("cp", _) if ["commit_group", "wait_group", "wait_all"].iter().any(|word| has(word)) => Ok(()),
             ("ldmatrix" | "stmatrix", [a, b, ..]) if has("shared") && has("b16") => {
                 let (results, address) = if name == "ldmatrix" { (a, b) } else { (b, a) };
-                let Source::Address(base, offset) = address else { return unknown_form() };
                 let results = if name == "ldmatrix" { self.results(results)? } else { Vec::new() };
                 let op = if name == "ldmatrix" { Op::Load } else { Op::Store };
                 // Each address is that of a row of sixteen bytes.
-                self.memory(op, Space::Shared, (base, *offset), 16, Vec::new(), Loaded::Strong)?;
+                self.memory(op, Space::Shared, address, 16, Vec::new(), Loaded::Strong)?;
                 self.unknown(results, Origin::Memory, &[]);
                 Ok(())
             }
@@ -131,39 +107,37 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.barrier(it)
             }
             ("wmma", _) if has("load") || has("store") => self.matrix(it),
-            ("bar" | "barrier", [result, ..]) if has("red") => {
-                let results = self.results(result)?;
-                self.unknown(results, Origin::Shuffle, &[]);
+            ("fence", _) => Ok(()),
+            _ if row.effect == Effect::Orders => Ok(()),
+            (_, [to, ..]) if row.effect == Effect::Shuffles => {
+                let to = self.results(to)?;
+                self.unknown(to, Origin::Shuffle, &[]);
                 Ok(())
             }
-            (
-                "bar" | "barrier" | "membar" | "fence" | "nanosleep" | "griddepcontrol" | "pmevent" | "brkpt",
-                _,
-            )
-            | ("prefetch" | "prefetchu" | "setmaxnreg", _) => Ok(()),
             ("sust" | "sured", [at, ..]) => {
                 self.handle(at, true);
                 Ok(())
             }
             ("bra", [Source::Name(label)]) => {
                 let step = self.push(Step::new(Op::Bra));
-                self.branches.push((step, vec![label]));
+                self.frame.branches.push((step, vec![*label]));
                 Ok(())
             }
-            ("brx", [index, Source::Name(list)]) if has("idx") => match self.find(list) {
-                Some(Entity::Targets(targets)) => {
+            ("brx", [index, Source::Name(list)]) if has("idx") => match list.entity {
+                Entity::List(list) => {
+                    let targets = self.frame.body.lists[list].targets.clone();
                     let count = Operand::Number(targets.len().try_into().unwrap_or(i64::MAX));
                     let from = vec![self.value(index, 32, false)?, count];
                     self.push(Step { from, ..Step::new(Op::Below) });
                     let step = self.push(Step::new(Op::Bra));
-                    self.branches.push((step, targets));
+                    self.frame.branches.push((step, targets));
                     Ok(())
                 }
                 _ => unknown_form(),
             },
             ("ret", []) => {
                 let step = self.push(Step::new(Op::Bra));
-                self.returns.push(step);
+                self.frame.returns.push(step);
                 Ok(())
             }
             ("exit" | "trap", []) => {
@@ -186,13 +160,13 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.push(Step { bits: 1, to: vec![to], from, ..Step::new(op) });
                 Ok(())
             }
-            ("mov", [Source::List(parts), from]) => {
+            ("mov", [Source::Vector(parts), from]) => {
                 let from_all = std::slice::from_ref(from);
                 let results = self.results(&operands[0])?;
                 let whole = results.iter().map(|it| self.bits(*it)).sum();
                 let all_given = results.len() == parts.len() && (bits_of(last) == Some(whole));
                 let Some(from) =
-                    Some(from).filter(|it| all_given && whole <= 64 && !matches!(it, Source::List(_)))
+                    Some(from).filter(|it| all_given && whole <= 64 && !matches!(it, Source::Vector(_)))
                 else {
                     self.unknown(results, Origin::Computed, from_all);
                     return Ok(());
@@ -214,7 +188,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Ok(())
             }
-            ("mov", [to, Source::List(parts)]) => {
+            ("mov", [to, Source::Vector(parts)]) => {
                 let to = self.results(to)?;
                 self.unknown(to, Origin::Computed, parts);
                 Ok(())
@@ -251,10 +225,17 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Selp) });
                 Ok(())
             }
-            ("bfe", [to, a, Source::Number(start), Source::Number(length)])
-                if ty.is_some_and(|ty| !ty.is_signed)
-                    && (0..32).contains(start)
-                    && (1..32).contains(length) =>
+            (
+                "bfe",
+                [
+                    to,
+                    a,
+                    Source::Constant(Constant::Integer(start)),
+                    Source::Constant(Constant::Integer(length)),
+                ],
+            ) if ty.is_some_and(|ty| !ty.is_signed)
+                && (0..32).contains(start)
+                && (1..32).contains(length) =>
             {
                 let (to, bits) = (self.result(to)?, ty.map_or(32, |ty| ty.bits));
                 let (part, from) = (self.temporary(bits), self.value(a, bits, false)?);
@@ -265,10 +246,17 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 Ok(())
             }
             // The lower bits of one number, and above them those of another one.
-            ("bfi", [to, a, b, Source::Number(start), Source::Number(length)])
-                if bits_of(last)
-                    .map(i128::from)
-                    .is_some_and(|bits| (1..bits).contains(start) && start + length == bits) =>
+            (
+                "bfi",
+                [
+                    to,
+                    a,
+                    b,
+                    Source::Constant(Constant::Integer(start)),
+                    Source::Constant(Constant::Integer(length)),
+                ],
+            ) if bits_of(last)
+                .is_some_and(|bits| *start > 0 && *length > 0 && start + length == i128::from(bits)) =>
             {
                 let (to, bits) = (self.result(to)?, bits_of(last).unwrap_or(32));
                 if self.bits(to) != bits {
@@ -284,7 +272,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 Ok(())
             }
             // The bits without the sign. Of a NaN, the result is another NaN: its bits must not matter.
-            ("abs", [Source::Name(name), from]) if float(last).is_some() && self.is_only_a_float(name) => {
+            ("abs", [Source::Name(name), from])
+                if float(last).is_some() && self.is_only_a_float(name.entity) =>
+            {
                 let (bits, ..) = float(last).unwrap_or((32, 0, 0));
                 let to = self.result(&operands[0])?;
                 let from = vec![self.value(from, bits, false)?, number((1 << (bits - 1)) - 1, bits)?];
@@ -315,11 +305,6 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Ok(())
             }
-            ("vote" | "match" | "activemask" | "shfl" | "redux" | "elect", [to, ..]) => {
-                let to = self.results(to)?;
-                self.unknown(to, Origin::Shuffle, &[]);
-                Ok(())
-            }
             ("tex" | "tld4" | "txq" | "suld" | "suq", [to, at, ..]) => {
                 self.handle(at, name.starts_with("su"));
                 // A texture may be of memory that the kernel writes: then each use may see another value.
@@ -332,20 +317,19 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Ok(())
             }
-            _ => self.arithmetic(it, ty),
+            _ if matches!(row.effect, Effect::Computes | Effect::Compares) => self.arithmetic(it, ty),
+            _ => Err(format!("the instruction {}", it.form())),
         }
     }
 
     /// Lowers an instruction that computes its first operand from the others.
     pub(super) fn arithmetic(&mut self, it: &'m Instruction<'a>, ty: Option<Type>) -> Refused {
-        let (name, operands) = (it.words[0], &it.operands[..]);
-        let Some((to, from)) =
-            operands.split_first().filter(|_| COMPUTES.split(' ').any(|known| known == name))
-        else {
-            return Err(format!("the instruction {}", it.words.join(".")));
+        let (name, operands) = (it.opcode(), &it.operands[..]);
+        let Some((to, from)) = operands.split_first() else {
+            return Err(format!("the instruction {}", it.form()));
         };
         if operands.iter().any(|it| matches!(it, Source::Address(..))) {
-            return Err(format!("the instruction {} with an address", it.words.join(".")));
+            return Err(format!("the instruction {} with an address", it.form()));
         }
         let op = match name {
             "add" => Some(Op::Add),
@@ -403,7 +387,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let to = self.result(to)?;
         let wide = if op == Op::MulWide { bits.saturating_mul(2) } else { bits };
         if self.bits(to) != wide {
-            return Err(format!("{} into a register of {} bits", it.words.join("."), self.bits(to)));
+            return Err(format!("{} into a register of {} bits", it.form(), self.bits(to)));
         }
         let mut values = Vec::new();
         for (at, value) in from.iter().enumerate() {
@@ -420,7 +404,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let arity = if matches!(op, Op::Neg | Op::Not | Op::Abs) { 1 } else { 2 };
         let added = values.split_off(arity.min(values.len()));
         if values.len() != arity || added.len() != usize::from(is_sum) {
-            return Err(format!("{} with other operands", it.words.join(".")));
+            return Err(format!("{} with other operands", it.form()));
         }
         let Some(added) = added.first() else {
             self.push(Step { bits, is_signed, to: vec![to], from: values, ..Step::new(op) });
@@ -487,7 +471,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             return Ok(());
         };
         let (first, second) = match results {
-            Source::Pair(first, second) => (self.results(first)?, self.results(second)?),
+            Source::Pair(both) => (self.results(&both[0])?, self.results(&both[1])?),
             one => (self.results(one)?, Vec::new()),
         };
         let (combine, more) = match (it.words.get(2), rest) {
@@ -522,14 +506,16 @@ impl<'m, 'a> Lowering<'m, 'a> {
         b: &Source<'a>,
     ) -> Refused<Option<Operand>> {
         let last = it.words.last().copied().unwrap_or_default();
-        let (Some((bits, least, infinity)), Source::Float(Some((limit, own)))) = (float(last), b) else {
+        let (Some((bits, least, infinity)), Source::Constant(limit)) = (float(last), b) else {
             return Ok(None);
         };
-        if *own != bits {
-            return Ok(None);
-        }
+        let limit = match limit {
+            Constant::Integer(_) => None,
+            float => float.bits(bits.into()).map(i128::from),
+        };
+        let Some(limit) = limit else { return Ok(None) };
         // Below the least normal number, `ftz` changes the order.
-        if !(least..=infinity).contains(&i128::from(*limit)) {
+        if !(least..=infinity).contains(&limit) {
             return Ok(None);
         }
         let (op, is_negated) = match it.words.get(1).copied().unwrap_or_default() {
@@ -548,7 +534,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             self.push(Step { bits, to: vec![test], from, flag: true, ..Step::new(op) });
             Ok::<_, String>(Operand::Register(test))
         };
-        let from = vec![compare(op, i128::from(*limit))?, compare(Op::Le, infinity)?];
+        let from = vec![compare(op, limit)?, compare(Op::Le, infinity)?];
         let test = self.temporary(1);
         self.push(Step { bits: 1, to: vec![test], from, ..Step::new(Op::PredAnd) });
         Ok(Some(if is_negated { Operand::Negated(test) } else { Operand::Register(test) }))
@@ -556,24 +542,27 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     /// Returns whether a function uses a register only in computations and comparisons of floating-point
     /// numbers. Which NaN it holds cannot be seen there.
-    fn is_only_a_float(&mut self, register: &str) -> bool {
-        let Some(own) = self.calls.last().copied() else { return false };
-        let module = self.module;
-        let others = self.no_floats.entry(own).or_insert_with(|| {
-            let mut others = BTreeSet::new();
-            let function = module.functions.iter().find(|it| it.name == own);
-            for statement in function.map(|it| &it.body[..]).unwrap_or_default() {
+    fn is_only_a_float(&mut self, register: Entity) -> bool {
+        let Entity::Register(register) = register else { return false };
+        let body = self.frame.body;
+        let others = self.no_floats.entry(self.frame.function).or_insert_with(|| {
+            let mut others = vec![false; body.registers.len()];
+            for statement in &body.statements {
                 let Statement::Instruction(it) = statement else { continue };
                 let computes = it.words.last().is_some_and(|last| float(last).is_some())
                     && ["abs", "add", "div", "fma", "mul", "neg", "rcp", "setp", "sqrt", "sub"]
-                        .contains(&it.words[0]);
-                if !computes {
-                    it.operands.iter().for_each(|it| add_names(it, &mut others));
+                        .contains(&it.opcode());
+                for operand in it.operands.iter().filter(|_| !computes) {
+                    operand.each_name(&mut |name| {
+                        if let Entity::Register(at) = name.entity {
+                            others[at] = true;
+                        }
+                    });
                 }
             }
             others
         });
-        !others.contains(register)
+        !others[register]
     }
 
     pub(super) fn cvt(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {

@@ -1,7 +1,9 @@
 //! Instructions that access memory, and the parameters of functions.
 
-use super::{Entity, Lowering, Refused, Type, integer, number, space_of};
-use crate::ptx::{Instruction, Operand as Source, bytes_of};
+use cuda_ptx::{Instruction, Name, Operand as Source};
+
+use super::operand::{Found, Type, bytes_of, integer, number, space_of};
+use super::{Lowering, Refused};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
 
 /// The words of loads, stores and atomic operations that say nothing about which bytes they access.
@@ -15,7 +17,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         &mut self,
         op: Op,
         space: Space,
-        (base, offset): (&Source<'a>, i128),
+        address: &Source<'a>,
         size: u32,
         to: Vec<u32>,
         loaded: Loaded,
@@ -23,14 +25,17 @@ impl<'m, 'a> Lowering<'m, 'a> {
         if !(1..=1024).contains(&size) {
             return Err(format!("an access to {size} bytes"));
         }
-        let bits = if let Source::Name(name) = base
-            && let Some(Entity::Register(register)) = self.find(name)
-        {
-            self.bits(register)
-        } else {
-            64
+        let from = match address {
+            Source::Address(Some(name), offset) => {
+                let bits = match self.find(name) {
+                    Found::Register(register) => self.bits(register),
+                    _ => 64,
+                };
+                vec![self.named(name, bits, false)?, number(i128::from(*offset), 64)?]
+            }
+            Source::Address(None, at) => vec![number(i128::from(*at), 64)?, Operand::Number(0)],
+            _ => return Err("an address of an unknown form".to_owned()),
         };
-        let from = vec![self.value(base, bits, false)?, number(offset, 64)?];
         // The size of an element, if the instruction does not say another one.
         self.push(Step { to, from, size, space, loaded, bits: 128, ..Step::new(op) });
         Ok(())
@@ -38,9 +43,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     /// Lowers loads, stores and atomic operations.
     pub(super) fn access(&mut self, it: &'m Instruction<'a>) -> Refused {
-        let name = it.words[0];
-        let form = || format!("the instruction {}", it.words.join("."));
-        let has = |word: &str| it.words.iter().any(|own| own.split("::").next() == Some(word));
+        let name = it.opcode();
+        let form = || format!("the instruction {}", it.form());
+        let has = |word: &str| it.has(word);
         // The words of vectors, orders and caches; a level of a cache is a hint.
         let is_known = |word: &&str| {
             ACCESSES.split(' ').any(|known| Some(known) == word.split("::").next())
@@ -59,9 +64,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
             "atom" => (Op::Atomic, 1),
             _ => (Op::Atomic, 0),
         };
-        let Some(Source::Address(base, offset)) = it.operands.get(address_at) else { return Err(form()) };
+        let Some(address @ Source::Address(base, offset)) = it.operands.get(address_at) else {
+            return Err(form());
+        };
         let results = if address_at == 1 { self.results(&it.operands[0])? } else { Vec::new() };
-        if has("param") && self.parameter(it, base, *offset, element, ty)? {
+        if has("param") && self.parameter(it, base.as_ref(), i128::from(*offset), element, ty)? {
             return Ok(());
         }
         let space = if has("param") { Space::Param } else { space_of(&it.words).unwrap_or(Space::Generic) };
@@ -79,7 +86,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         let is_stored = name == "st" && space == Space::Local && ty.is_some();
         let stored = if is_stored { self.stored(&it.operands[1..], bits) } else { Vec::new() };
-        self.memory(op, space, (base, *offset), size, results, loaded)?;
+        self.memory(op, space, address, size, results, loaded)?;
         if let Some(step) = self.kernel.steps.last_mut() {
             // Those of an element. The address has those of its register.
             (step.bits, step.is_signed) = (bits, ty.is_some_and(|ty| ty.is_signed));
@@ -91,7 +98,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
     /// Returns the values that an instruction stores on the stack: a load may read them.
     fn stored(&mut self, operands: &[Source<'a>], bits: u8) -> Vec<Operand> {
         let values = match operands {
-            [Source::List(list)] => &list[..],
+            [Source::Vector(list)] => &list[..],
             all => all,
         };
         let mut value = |it| match self.value(it, bits, true) {
@@ -106,19 +113,18 @@ impl<'m, 'a> Lowering<'m, 'a> {
     pub(super) fn parameter(
         &mut self,
         it: &'m Instruction<'a>,
-        base: &Source<'a>,
+        base: Option<&Name<'a>>,
         offset: i128,
         element: u32,
         ty: Option<Type>,
     ) -> Refused<bool> {
-        let Source::Name(name) = base else { return Ok(false) };
-        let entity = self.find(name);
+        let Some(name) = base else { return Ok(false) };
         let list = |source: &Source<'a>| match source {
-            Source::List(list) => list.clone(),
+            Source::Vector(list) => list.clone(),
             one => vec![one.clone()],
         };
-        match entity {
-            Some(Entity::Parameter(index)) if it.words[0] == "ld" => {
+        match self.find(name) {
+            Found::Parameter(index) if it.opcode() == "ld" => {
                 let mut at = offset;
                 let is_float = ty.is_none() && it.words.iter().any(|word| matches!(*word, "f32" | "f64"));
                 for register in list(&it.operands[0]) {
@@ -150,11 +156,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Ok(true)
             }
-            Some(Entity::Input(_)) if it.words[0] != "ld" => {
-                Err("a function writes its parameter".to_owned())
-            }
-            Some(Entity::Slot(slot) | Entity::Input(slot)) => {
-                let is_store = it.words[0] == "st";
+            Found::Input(_) if it.opcode() != "ld" => Err("a function writes its parameter".to_owned()),
+            Found::Slot(slot) | Found::Input(slot) => {
+                let is_store = it.opcode() == "st";
                 let values =
                     list(it.operands.get(usize::from(is_store)).ok_or("a parameter without a value")?);
                 let mut at = offset;
@@ -201,7 +205,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Ok(true)
             }
-            Some(Entity::Register(_)) => Ok(false),
+            Found::Register(_) => Ok(false),
             _ => Err(format!("{name} is no parameter that is known here")),
         }
     }
@@ -225,13 +229,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     /// Lowers an operation on a barrier in shared memory: an atomic one on its eight bytes.
     pub(super) fn barrier(&mut self, it: &'m Instruction<'a>) -> Refused {
-        let form = || format!("the instruction {}", it.words.join("."));
+        let form = || format!("the instruction {}", it.form());
         let is_shared = it.words.iter().any(|word| matches!(*word, "shared" | "shared::cta"));
         let at = usize::from(!it.words.iter().any(|word| matches!(*word, "init" | "inval")));
-        let Some(Source::Address(base, offset)) = it.operands.get(at).filter(|_| is_shared) else {
-            return Err(form());
-        };
-        self.memory(Op::Atomic, Space::Shared, (base, *offset), 8, Vec::new(), Loaded::Strong)?;
+        let Some(address) = it.operands.get(at).filter(|_| is_shared) else { return Err(form()) };
+        self.memory(Op::Atomic, Space::Shared, address, 8, Vec::new(), Loaded::Strong)?;
         if let Some(step) = self.kernel.steps.last_mut() {
             step.bits = 64;
         }
@@ -244,7 +246,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     /// Lowers `wmma.load` and `wmma.store`: rows of a matrix at a stride.
     pub(super) fn matrix(&mut self, it: &'m Instruction<'a>) -> Refused {
-        let form = || format!("the instruction {}", it.words.join("."));
+        let form = || format!("the instruction {}", it.form());
         let is_store = it.words.get(1) == Some(&"store");
         let shape =
             it.words.iter().find(|word| word.starts_with('m') && word.contains('n') && word.contains('k'));
@@ -265,7 +267,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             return Err(form());
         }
         let element = bytes_of(ty).ok_or_else(form)?;
-        let (Some(Source::Address(base, offset)), Some(stride), 3) =
+        let (Some(address), Some(stride), 3) =
             (it.operands.get(usize::from(!is_store)), it.operands.get(2), it.operands.len())
         else {
             return Err(form());
@@ -280,7 +282,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         self.memory(
             if is_store { Op::Store } else { Op::Load },
             space_of(&it.words).unwrap_or(Space::Generic),
-            (base, *offset),
+            address,
             row,
             Vec::new(),
             Loaded::Strong,

@@ -4,8 +4,8 @@ use super::oracle::Random;
 use super::runs::{Count, is_far, run};
 use super::spec::Spec;
 use super::work::prove_in_time;
-use crate::ptx::parse;
 use crate::{BUDGET, Kernel, Memory, Verdict, kernels, kernels_with_architecture, prove};
+use cuda_ptx::parse;
 
 /// Declarations that all programs have. `%r1` is a thread's number in the grid, of 256; `%r2` is 100.
 const START: &str = "\

@@ -1,7 +1,7 @@
 //! What is written around functions: clusters that a kernel declares, and directives that are not known.
 
-use crate::ptx::{ATTRIBUTES, DIRECTIVES, HEADER};
 use crate::{Argument, Kernel, Launch, Verdict, kernels, prove};
+use cuda_ptx::directive::{ATTRIBUTES, HEADER, MODULE};
 
 const TEXT: &str = "\
 .version 9.0
@@ -100,6 +100,7 @@ fn a_directive_that_is_not_listed_with_a_reason_is_an_error() {
     let plain = || shape([64, 1, 1]);
     for (word, reason) in HEADER {
         assert!(!reason.is_empty(), "{word}");
+        let word = &format!(".{word}")[..];
         let header = match word {
             ".attribute" => ".attribute(.unified(1, 2))".to_owned(),
             ".blocksareclusters" => ".blocksareclusters .reqntid 64 .reqnctapercluster 1".to_owned(),
@@ -112,8 +113,9 @@ fn a_directive_that_is_not_listed_with_a_reason_is_an_error() {
         }
         kernel("", &header.replace(word, &format!("{word}s"))).expect_err(word);
     }
-    for (word, reason) in DIRECTIVES {
+    for (word, reason) in MODULE {
         assert!(!reason.is_empty(), "{word}");
+        let word = &format!(".{word}")[..];
         let directive = match word {
             ".address_size" => ".address_size 64".to_owned(),
             ".alias" => ".alias other, k;".to_owned(),
@@ -129,9 +131,10 @@ fn a_directive_that_is_not_listed_with_a_reason_is_an_error() {
             ".version" => ".version 9.0".to_owned(),
             _ => panic!("{word} has no text here"),
         };
-        // A second target is none that a text may have.
-        let text = if word == ".target" {
-            TEXT.replace("DIRECTIVE", "").replace("HEADER", "").replace(".target sm_90", &directive)
+        // A text has each of these once.
+        let once = [".version 9.0", ".target sm_90", ".address_size 64"];
+        let text = if let Some(own) = once.iter().find(|own| own.split(' ').next() == Some(word)) {
+            TEXT.replace("DIRECTIVE", "").replace("HEADER", "").replace(own, &directive)
         } else {
             TEXT.replace("DIRECTIVE", &directive).replace("HEADER", "")
         };
@@ -143,7 +146,7 @@ fn a_directive_that_is_not_listed_with_a_reason_is_an_error() {
     }
     for (word, reason) in ATTRIBUTES {
         assert!(!reason.is_empty(), "{word}");
-        kernel(&format!(".global .attribute({word}) .u32 v;"), "").expect(word);
+        kernel(&format!(".global .attribute(.{word}) .u32 v;"), "").expect(word);
     }
     for directive in [
         ".global .attribute(.managed, .unknown) .u32 v;",

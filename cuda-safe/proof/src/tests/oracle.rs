@@ -6,7 +6,15 @@ mod floats;
 
 use std::collections::HashMap;
 
-use crate::ptx::{Function, Instruction, Module, Operand, Statement, bytes_of};
+use cuda_ptx::{
+    Body, Constant, Entity, Function, Instruction, Linkage, Module, Name, Operand, Part, Space, Special,
+    Statement, Type, Variable,
+};
+
+/// Returns the bytes of a value of a type.
+fn bytes_of(word: &str) -> Option<u32> {
+    Type::from_word(word).map(Type::bytes)
+}
 
 /// A small random number generator (splitmix64).
 #[derive(Clone, Debug)]
@@ -91,16 +99,22 @@ pub(crate) enum End {
     Unknown(String),
 }
 
-type Slots = HashMap<String, Vec<u8>>;
+type Slots = HashMap<Entity, Vec<u8>>;
 
 /// The registers and parameters of a call.
 struct Frame<'f, 'a> {
-    function: &'f Function<'a>,
-    registers: HashMap<String, u64>,
-    widths: HashMap<String, u32>,
+    body: &'f Body<'a>,
+    registers: HashMap<Entity, u64>,
     slots: Slots,
-    labels: HashMap<&'f str, usize>,
-    targets: HashMap<&'f str, &'f Vec<&'a str>>,
+}
+
+impl Frame<'_, '_> {
+    fn width(&self, name: &Name<'_>) -> Option<u32> {
+        match name.entity {
+            Entity::Register(at) => Some(self.body.registers[at].ty.bits()),
+            _ => None,
+        }
+    }
 }
 
 fn mask(bits: u32) -> u64 {
@@ -144,33 +158,33 @@ impl<'m, 'a> Machine<'m, 'a> {
         self.seen.clear();
         self.stack.clear();
         for variable in &self.module.variables {
-            self.place(
-                variable.name,
-                variable.space,
-                variable.bytes.filter(|_| !variable.is_extern),
-                variable.align,
-            );
+            self.place(variable);
         }
         let mut slots = Slots::new();
-        for (variable, bytes) in kernel.parameters.iter().zip(parameters) {
-            slots.insert(variable.name.to_owned(), bytes.clone());
-            self.place(variable.name, "param", Some(bytes.len() as u64), 16);
+        for (index, (variable, bytes)) in kernel.parameters.iter().zip(parameters).enumerate() {
+            slots.insert(Entity::Parameter(index), bytes.clone());
+            self.place_at(variable.name, Space::Param, Some(bytes.len() as u64), 16);
         }
         self.objects.insert("the grid's barrier".to_owned(), (WORKSPACE + 4, 4));
         self.call(kernel, &mut slots, 0)
     }
 
-    fn place(&mut self, name: &str, space: &str, bytes: Option<u64>, align: u32) {
+    fn place(&mut self, variable: &Variable<'_>) {
+        let bytes = variable.bytes().filter(|_| variable.linkage != Linkage::Extern);
+        self.place_at(variable.name, variable.space, bytes, variable.align());
+    }
+
+    fn place_at(&mut self, name: &str, space: Space, bytes: Option<u64>, align: u32) {
         let from = match space {
-            "shared" => SHARED,
-            "local" => LOCAL,
-            "param" => PARAM,
-            "const" => CONSTANTS,
+            Space::Shared => SHARED,
+            Space::Local => LOCAL,
+            Space::Param => PARAM,
+            Space::Const => CONSTANTS,
             _ => VARIABLES,
         };
         // All dynamic shared memory is one array.
         let (at, size) = match (space, bytes) {
-            ("shared", None) => (SHARED + 0x8_0000, u64::from(self.shared)),
+            (Space::Shared, None) => (SHARED + 0x8_0000, u64::from(self.shared)),
             (_, bytes) => (from + self.next.next_multiple_of(u64::from(align.max(16))), bytes.unwrap_or(0)),
         };
         if bytes.is_some() {
@@ -180,60 +194,37 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
 
     fn call(&mut self, function: &'m Function<'a>, slots: &mut Slots, depth: u32) -> End {
-        let mut frame = Frame {
-            function,
-            registers: HashMap::new(),
-            widths: HashMap::new(),
-            slots: std::mem::take(slots),
-            labels: HashMap::new(),
-            targets: HashMap::new(),
-        };
-        for (at, statement) in function.body.iter().enumerate() {
-            match statement {
-                Statement::Label(name) => drop(frame.labels.insert(name, at)),
-                Statement::Targets(name, targets) => drop(frame.targets.insert(name, targets)),
-                Statement::Variable(it) if it.space != "param" => {
-                    self.place(it.name, it.space, it.bytes, it.align)
-                }
-                Statement::Variable(it) => {
-                    let bytes = usize::try_from(it.bytes.unwrap_or(0)).unwrap();
-                    frame.slots.insert(it.name.to_owned(), vec![0; bytes]);
-                }
-                Statement::Registers(ty, name, count) => {
-                    let bits = if *ty == "pred" { 1 } else { bytes_of(ty).unwrap() * 8 };
-                    match count {
-                        Some(count) => {
-                            (0..*count).for_each(|at| _ = frame.widths.insert(format!("{name}{at}"), bits))
-                        }
-                        None => drop(frame.widths.insert((*name).to_owned(), bits)),
-                    }
-                }
-                _ => {}
+        let Some(body) = &function.body else { return End::Unknown("a declaration".to_owned()) };
+        let mut frame = Frame { body, registers: HashMap::new(), slots: std::mem::take(slots) };
+        for (index, it) in body.variables.iter().enumerate() {
+            if it.space == Space::Param {
+                let bytes = usize::try_from(it.bytes().unwrap_or(0)).unwrap();
+                frame.slots.insert(Entity::Local(index), vec![0; bytes]);
+            } else {
+                self.place(it);
             }
         }
-        for result in &function.results {
-            let bytes = usize::try_from(result.bytes.unwrap_or(0)).unwrap();
-            frame.slots.insert(result.name.to_owned(), vec![0; bytes]);
+        for (index, result) in function.results.iter().enumerate() {
+            let bytes = usize::try_from(result.bytes().unwrap_or(0)).unwrap();
+            frame.slots.insert(Entity::Result(index), vec![0; bytes]);
         }
         let mut at = 0;
-        while let Some(statement) = function.body.get(at) {
+        while let Some(statement) = body.statements.get(at) {
             at += 1;
             let Statement::Instruction(it) = statement else { continue };
             self.steps += 1;
             if self.steps > 3_000 {
                 return End::TooLong;
             }
-            if let Some((name, is_negated)) = it.guard
-                && (self.register(&mut frame, name) & 1 == 1) == is_negated
+            if let Some((name, is_negated)) = &it.guard
+                && (self.register(&mut frame, name) & 1 == 1) == *is_negated
             {
                 continue;
             }
             match self.instruction(&mut frame, it, depth) {
                 Ok(None) => {}
-                Ok(Some(label)) => match frame.labels.get(label) {
-                    Some(to) => at = *to,
-                    None => return End::Unknown(format!("no label {label}")),
-                },
+                Ok(Some(Name { entity: Entity::Label(label), .. })) => at = body.labels[*label].statement,
+                Ok(Some(name)) => return End::Unknown(format!("no label {}", name.text)),
                 Err(End::Returned) => break,
                 Err(end) => return end,
             }
@@ -242,58 +233,55 @@ impl<'m, 'a> Machine<'m, 'a> {
         End::Returned
     }
 
-    fn register(&mut self, frame: &mut Frame<'_, '_>, name: &str) -> u64 {
+    fn register(&mut self, frame: &mut Frame<'_, '_>, name: &Name<'_>) -> u64 {
         // What was never written is something else each time.
-        frame.registers.get(name).copied().unwrap_or_else(|| self.random.tricky(&self.near))
+        frame.registers.get(&name.entity).copied().unwrap_or_else(|| self.random.tricky(&self.near))
     }
 
-    fn set(frame: &mut Frame<'_, '_>, name: &str, value: u64) {
-        if name != "_" {
-            let bits = frame.widths.get(name).copied().unwrap_or(64);
-            frame.registers.insert(name.to_owned(), value & mask(bits));
+    fn set(frame: &mut Frame<'_, '_>, name: &Name<'_>, value: u64) {
+        if name.entity != Entity::Sink {
+            let bits = frame.width(name).unwrap_or(64);
+            frame.registers.insert(name.entity, value & mask(bits));
         }
     }
 
     fn value(&mut self, frame: &mut Frame<'_, '_>, operand: &Operand<'_>, bits: u32) -> Result<u64, End> {
         let unknown = || Err(End::Unknown(format!("operand {operand:?}")));
         let value = match operand {
-            Operand::Number(value) => u64::try_from(value & i128::from(u64::MAX)).unwrap(),
-            Operand::Float(bits) => bits.map_or(0, |(bits, _)| bits),
+            Operand::Constant(constant @ Constant::Integer(_)) => constant.bits(64).unwrap(),
+            Operand::Constant(constant) => match constant.bits(bits) {
+                Some(bits) => bits,
+                None => return unknown(),
+            },
             Operand::Not(inner) => 1 ^ self.value(frame, inner, 1)?,
             Operand::Offset(name, by) => {
-                let base = self.value(frame, &Operand::Name(name), bits)?;
-                base.wrapping_add(u64::try_from(by & i128::from(u64::MAX)).unwrap())
+                self.value(frame, &Operand::Name(*name), bits)?.wrapping_add_signed(*by)
             }
-            Operand::Name(name) => {
-                let axis = |at: &str, of: [u32; 3]| {
-                    u64::from(
-                        of[match at {
-                            "x" => 0,
-                            "y" => 1,
-                            _ => 2,
-                        }],
-                    )
-                };
-                match name.split_once('.') {
-                    Some(("%tid", at)) => axis(at, self.tid),
-                    Some(("%ntid", at)) => axis(at, self.block),
-                    Some(("%ctaid", at)) => axis(at, self.ctaid),
-                    Some(("%nctaid", at)) => axis(at, self.grid),
-                    _ if frame.widths.contains_key(*name) => self.register(frame, name),
-                    _ if *name == "%laneid" => {
-                        let [x, y, _] = self.block;
-                        u64::from((self.tid[2] * y + self.tid[1]) * x + self.tid[0]) % 32
-                    }
-                    _ if *name == "WARP_SZ" => 32,
-                    _ if *name == "%envreg1" => WORKSPACE >> 32,
-                    _ if *name == "%envreg2" => WORKSPACE & mask(32),
-                    _ if name.starts_with('%') => self.random.tricky(&self.near),
-                    _ => match self.objects.get(*name) {
-                        Some((at, _)) => *at,
-                        None => return unknown(),
-                    },
+            Operand::Name(name) => match (name.entity, name.part) {
+                (Entity::Special(Special::Tid), Some(Part::Element(at))) => self.tid[usize::from(at)].into(),
+                (Entity::Special(Special::Ntid), Some(Part::Element(at))) => {
+                    self.block[usize::from(at)].into()
                 }
-            }
+                (Entity::Special(Special::Ctaid), Some(Part::Element(at))) => {
+                    self.ctaid[usize::from(at)].into()
+                }
+                (Entity::Special(Special::Nctaid), Some(Part::Element(at))) => {
+                    self.grid[usize::from(at)].into()
+                }
+                (Entity::Special(Special::Laneid), _) => {
+                    let [x, y, _] = self.block;
+                    u64::from((self.tid[2] * y + self.tid[1]) * x + self.tid[0]) % 32
+                }
+                (Entity::Special(Special::Envreg(1)), _) => WORKSPACE >> 32,
+                (Entity::Special(Special::Envreg(2)), _) => WORKSPACE & mask(32),
+                (Entity::Special(_), _) => self.random.tricky(&self.near),
+                (Entity::WarpSize, _) => 32,
+                (Entity::Register(_), _) => self.register(frame, name),
+                _ => match self.objects.get(name.text) {
+                    Some((at, _)) => *at,
+                    None => return unknown(),
+                },
+            },
             _ => return unknown(),
         };
         Ok(value & mask(bits))
@@ -309,32 +297,34 @@ impl<'m, 'a> Machine<'m, 'a> {
         frame: &mut Frame<'f, 'a>,
         it: &'f Instruction<'a>,
         depth: u32,
-    ) -> Result<Option<&'f str>, End>
+    ) -> Result<Option<&'f Name<'a>>, End>
     where
         'm: 'f,
     {
         let name = it.words[0];
         let o = &it.operands[..];
-        let has = |word: &str| it.words.iter().any(|own| own.split("::").next() == Some(word));
+        let has = |word: &str| it.has(word);
         let last = *it.words.last().unwrap();
         let integer = matches!(last.as_bytes().first(), Some(b'u' | b's' | b'b')) && bytes_of(last).is_some();
         let is_signed = last.starts_with('s');
         let bits = bytes_of(last).unwrap_or(4) * 8;
         let unknown = || Err(End::Unknown(it.words.join(".")));
-        let target = |operand: &Operand<'f>| match operand {
-            Operand::Name(name) => Some(*name),
-            _ => None,
-        };
         match name {
-            "bra" => return Ok(target(&o[0])),
+            "bra" => {
+                let Operand::Name(label) = &o[0] else { return unknown() };
+                return Ok(Some(label));
+            }
             "brx" => {
-                let (index, Some(list)) = (self.value(frame, &o[0], 32)?, target(&o[1])) else {
+                let (index, Operand::Name(Name { entity: Entity::List(list), .. })) =
+                    (self.value(frame, &o[0], 32)?, &o[1])
+                else {
                     return unknown();
                 };
-                let Some(targets) = frame.targets.get(list) else { return unknown() };
+                let body = frame.body;
+                let targets = &body.lists[*list].targets;
                 // An index past the list is undefined.
                 let index = usize::try_from(index).unwrap() % targets.len();
-                return Ok(Some(targets[index]));
+                return Ok(Some(&targets[index]));
             }
             "ret" => return Err(End::Returned),
             "exit" | "trap" => return Err(End::Exited),
@@ -421,9 +411,9 @@ impl<'m, 'a> Machine<'m, 'a> {
                 }
                 match &o[0] {
                     Operand::Name(to) => Self::set(frame, to, u64::from(test)),
-                    Operand::Pair(one, other) => {
-                        for (to, value) in [(one, test), (other, opposite)] {
-                            if let Operand::Name(to) = &**to {
+                    Operand::Pair(both) => {
+                        for (to, value) in both.iter().zip([test, opposite]) {
+                            if let Operand::Name(to) = to {
                                 Self::set(frame, to, u64::from(value));
                             }
                         }
@@ -431,12 +421,12 @@ impl<'m, 'a> Machine<'m, 'a> {
                     _ => return unknown(),
                 }
             }
-            "mov" if matches!(o[0], Operand::List(_)) || matches!(o[1], Operand::List(_)) => {
+            "mov" if matches!(o[0], Operand::Vector(_)) || matches!(o[1], Operand::Vector(_)) => {
                 self.pack(frame, &o[0], &o[1])?
             }
             "cvta" => {
                 let value = self.value(frame, &o[1], 64)?;
-                let Operand::Name(to) = o[0] else { return unknown() };
+                let Operand::Name(to) = &o[0] else { return unknown() };
                 let offset = if has("global") { 0 } else { WINDOW };
                 Self::set(
                     frame,
@@ -464,23 +454,20 @@ impl<'m, 'a> Machine<'m, 'a> {
                     if self.random.below(2) == 0 { self.float() } else { self.random.tricky(&self.near) };
                 Self::set(frame, to, value);
             }
-            Operand::List(all) => all.iter().for_each(|to| self.scatter(frame, to)),
-            Operand::Pair(one, other) => {
-                self.scatter(frame, one);
-                self.scatter(frame, other);
-            }
+            Operand::Vector(all) => all.iter().for_each(|to| self.scatter(frame, to)),
+            Operand::Pair(both) => both.iter().for_each(|to| self.scatter(frame, to)),
             _ => {}
         }
     }
 
     fn pack(&mut self, frame: &mut Frame<'_, '_>, to: &Operand<'_>, from: &Operand<'_>) -> Result<(), End> {
         let width = |frame: &Frame<'_, '_>, operand: &Operand<'_>| match operand {
-            Operand::Name(name) => frame.widths.get(*name).copied().unwrap_or(32),
+            Operand::Name(name) => frame.width(name).unwrap_or(32),
             _ => 32,
         };
         let mut parts: Vec<(u64, u32)> = Vec::new();
         match from {
-            Operand::List(all) => {
+            Operand::Vector(all) => {
                 for one in all {
                     let bits = width(frame, one);
                     parts.push((self.value(frame, one, bits)?, bits));
@@ -497,12 +484,12 @@ impl<'m, 'a> Machine<'m, 'a> {
             shift += bits;
         }
         let all = match to {
-            Operand::List(all) => all.clone(),
+            Operand::Vector(all) => all.clone(),
             one => vec![one.clone()],
         };
         for one in all {
             let bits = width(frame, &one);
-            if let Operand::Name(to) = one {
+            if let Operand::Name(to) = &one {
                 Self::set(frame, to, u64::try_from(whole & u128::from(mask(bits))).unwrap());
             }
             whole >>= bits;
@@ -701,29 +688,28 @@ impl<'m, 'a> Machine<'m, 'a> {
         let lanes = it.words.iter().find_map(|word| word.strip_prefix('v')?.parse::<u64>().ok()).unwrap_or(1);
         let element = u64::from(bits / 8);
         let size = element * lanes;
-        let list = |operand: &Operand<'_>| match operand {
-            Operand::List(all) => all
-                .iter()
-                .filter_map(|it| if let Operand::Name(it) = it { Some((*it).to_owned()) } else { None })
-                .collect(),
-            Operand::Name(one) => vec![(*one).to_owned()],
-            _ => Vec::new(),
-        };
-        if let Operand::Name(slot) = &**base
-            && frame.slots.contains_key(*slot)
+        fn list<'o, 'a>(operand: &'o Operand<'a>) -> Vec<&'o Name<'a>> {
+            let name = |it: &'o Operand<'a>| if let Operand::Name(it) = it { Some(it) } else { None };
+            match operand {
+                Operand::Vector(all) => all.iter().filter_map(name).collect(),
+                one => name(one).into_iter().collect(),
+            }
+        }
+        if let Some(Name { entity: slot, .. }) = base
+            && frame.slots.contains_key(slot)
             && it.words.iter().any(|word| word.starts_with("param"))
         {
             let offset =
                 usize::try_from(*offset).map_err(|_| End::Unknown("an offset below zero".to_owned()))?;
             let size = usize::try_from(element).unwrap();
             let operands = match &o[1 - at] {
-                Operand::List(all) => all.clone(),
+                Operand::Vector(all) => all.clone(),
                 one => vec![one.clone()],
             };
             for (index, operand) in operands.iter().enumerate() {
                 let (start, end) = (offset + index * size, offset + (index + 1) * size);
                 if is_load {
-                    let bytes = frame.slots[*slot]
+                    let bytes = frame.slots[slot]
                         .get(start..end)
                         .ok_or(End::Unknown("a parameter's end".to_owned()))?;
                     let mut whole = [0; 8];
@@ -739,7 +725,7 @@ impl<'m, 'a> Machine<'m, 'a> {
                     }
                 } else {
                     let value = self.value(frame, operand, bits)?.to_le_bytes();
-                    let bytes = frame.slots.get_mut(*slot).and_then(|it| it.get_mut(start..end));
+                    let bytes = frame.slots.get_mut(slot).and_then(|it| it.get_mut(start..end));
                     bytes
                         .ok_or(End::Unknown("a parameter's end".to_owned()))?
                         .copy_from_slice(&value[..size]);
@@ -747,13 +733,12 @@ impl<'m, 'a> Machine<'m, 'a> {
             }
             return Ok(());
         }
-        let base_bits = match &**base {
-            Operand::Name(name) => frame.widths.get(*name).copied().unwrap_or(64),
-            _ => 64,
+        let base_bits = base.as_ref().and_then(|name| frame.width(name)).unwrap_or(64);
+        let base = match base {
+            Some(name) => self.value(frame, &Operand::Name(*name), base_bits)?,
+            None => 0,
         };
-        let base = self.value(frame, base, base_bits)?;
-        let address =
-            base.wrapping_add(u64::try_from(offset & i128::from(u64::MAX)).unwrap()) & mask(base_bits);
+        let address = base.wrapping_add_signed(*offset) & mask(base_bits);
         // Generic addresses of shared and local memory are those of the window.
         let is_generic = !["global", "shared", "local", "const", "param"]
             .iter()
@@ -766,7 +751,7 @@ impl<'m, 'a> Machine<'m, 'a> {
         let is_stack = (LOCAL..LOCAL + (1 << 20)).contains(&address);
         if is_stack && name == "st" {
             let values = match &o[1] {
-                Operand::List(all) => &all[..],
+                Operand::Vector(all) => &all[..],
                 one => std::slice::from_ref(one),
             };
             for (value, first) in values.iter().zip((address..).step_by(usize::try_from(element).unwrap())) {
@@ -792,7 +777,7 @@ impl<'m, 'a> Machine<'m, 'a> {
                 } else {
                     value
                 };
-                Self::set(frame, &to, value);
+                Self::set(frame, to, value);
             }
         }
         Ok(())
@@ -801,42 +786,46 @@ impl<'m, 'a> Machine<'m, 'a> {
     fn enter(&mut self, frame: &mut Frame<'_, 'a>, it: &Instruction<'a>, depth: u32) -> Result<(), End> {
         let mut operands = it.operands.iter().peekable();
         let names = |list: Option<&Operand<'_>>| match list {
-            Some(Operand::List(all)) => all
+            Some(Operand::Arguments(all)) => all
                 .iter()
-                .filter_map(|it| if let Operand::Name(it) = it { Some((*it).to_owned()) } else { None })
+                .filter_map(|it| if let Operand::Name(it) = it { Some(it.entity) } else { None })
                 .collect(),
             _ => Vec::new(),
         };
-        let results: Vec<String> = names(operands.next_if(|it| matches!(it, Operand::List(_))));
+        let results: Vec<Entity> = names(operands.next_if(|it| matches!(it, Operand::Arguments(_))));
         let Some(Operand::Name(name)) = operands.next() else {
             return Err(End::Unknown("a call".to_owned()));
         };
-        let arguments: Vec<String> = names(operands.next_if(|it| matches!(it, Operand::List(_))));
+        let arguments: Vec<Entity> = names(operands.next_if(|it| matches!(it, Operand::Arguments(_))));
         let module = self.module;
-        let Some(function) = module.functions.iter().find(|it| it.name == *name) else {
-            return Err(if *name == "__assertfail" {
+        let Entity::Function(function) = name.entity else {
+            return Err(End::Unknown(format!("a call of {}", name.text)));
+        };
+        let function = &module.functions[function];
+        if function.body.is_none() {
+            let is_assertion = function.name == "__assertfail";
+            return Err(if is_assertion {
                 End::Exited
             } else {
-                End::Unknown(format!("a call of {name}"))
+                End::Unknown(format!("a call of {}", name.text))
             });
-        };
+        }
         if depth > 20 {
             return Err(End::TooLong);
         }
         let mut slots = Slots::new();
-        for (parameter, argument) in function.parameters.iter().zip(&arguments) {
-            slots.insert(parameter.name.to_owned(), frame.slots.get(argument).cloned().unwrap_or_default());
+        for (index, argument) in (0..function.parameters.len()).zip(&arguments) {
+            slots.insert(Entity::Parameter(index), frame.slots.get(argument).cloned().unwrap_or_default());
         }
         match self.call(function, &mut slots, depth + 1) {
             End::Returned => {}
             end => return Err(end),
         }
-        for (result, to) in function.results.iter().zip(&results) {
-            if let Some(bytes) = slots.get(result.name) {
-                frame.slots.insert(to.clone(), bytes.clone());
+        for (index, to) in (0..function.results.len()).zip(&results) {
+            if let Some(bytes) = slots.get(&Entity::Result(index)) {
+                frame.slots.insert(*to, bytes.clone());
             }
         }
-        let _ = frame.function;
         Ok(())
     }
 }

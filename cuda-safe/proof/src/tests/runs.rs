@@ -5,8 +5,8 @@
 use super::oracle::{End, Machine, Random};
 use super::spec::Spec;
 use super::work::prove_in_time;
-use crate::ptx::{Module, parse};
 use crate::{Kernel, Proof, Verdict, kernels};
+use cuda_ptx::{Module, parse};
 
 const PLANTED: &str = include_str!("../../tests/kernels/planted.ptx");
 const PLANTED_LAUNCHES: &str = include_str!("../../tests/kernels/planted.tsv");

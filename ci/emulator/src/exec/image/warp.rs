@@ -7,7 +7,7 @@ use crate::exec::fault::{Fault, Refused, Result};
 use crate::exec::file::{LANES, Slot, Slots, Word, lanes};
 use crate::exec::geometry::Read;
 use crate::exec::launch::Context;
-use crate::exec::program::{Element, NONE, SurfaceAccess};
+use crate::exec::program::{Element, NONE, Scope, SurfaceAccess};
 use crate::exec::warp::Warp;
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
@@ -43,7 +43,7 @@ impl Warp {
     /// Tells the machine of a read of an image, and reports bytes that nobody has written.
     fn note_read(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize) {
         if cx.traced {
-            cx.env.touched(AccessKind::Read, &[at; LANES], 1, bytes, cx.pc);
+            cx.env.touched((AccessKind::Read, Scope::Device), &[at; LANES], 1, bytes, cx.pc);
         }
         if cx.watched {
             self.tell_unwritten_at(cx, at, bytes, lane, " of an image");
@@ -119,7 +119,7 @@ impl Warp {
                 cx.env.wrote(at, access.bytes());
             }
             if cx.traced {
-                cx.env.touched(AccessKind::Write, &[at; LANES], 1, access.bytes(), cx.pc);
+                cx.env.touched((AccessKind::Write, Scope::Device), &[at; LANES], 1, access.bytes(), cx.pc);
             }
             for (offset, slot) in parts(access, s) {
                 let value = self.file.bits(slot, access.element == Element::U64, lane);

@@ -14,7 +14,7 @@ impl Lower<'_> {
             "bra" => {
                 let Operand::Name(label) = operand(i, 0)? else { return Err("no label".into()) };
                 let at = self.here();
-                self.jumps.push((at, self.open.clone(), label.clone()));
+                self.jumps.push((at, label.clone()));
                 self.emit(Op::Branch(0), &[]);
             }
             "brx" => {
@@ -25,7 +25,7 @@ impl Lower<'_> {
                 };
                 let table = u32::try_from(self.program.tables.len()).unwrap_or(u32::MAX);
                 self.program.tables.push(Vec::new());
-                self.tables.push((table, self.open.clone(), labels));
+                self.tables.push((table, labels));
                 self.emit(Op::Table(table), &[index]);
             }
             "call" => self.call(i)?,

@@ -53,7 +53,7 @@ fn strength(i: &Instruction) -> Option<Strength> {
     let usual = if has(&["volatile", "mmio"]) { Scope::System } else { Scope::Device };
     let is_volatile = has(&["volatile"]) && !volatile_is_plain();
     let strong = acquires || releases || is_volatile || has(&["relaxed", "mmio"]) || is_atomic(i);
-    strong.then(|| Strength { scope: scope(i).unwrap_or(usual), acquires, releases })
+    strong.then(|| Strength { scope: scope(i).unwrap_or(usual), acquires, releases, volatile: is_volatile })
 }
 
 /// Whether volatile accesses race as in C++, where PTX has them as relaxed.

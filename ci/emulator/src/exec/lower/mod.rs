@@ -93,14 +93,10 @@ struct Lower<'m> {
     /// Lines of functions that were inlined, and where they were called last.
     callers: HashMap<(u32, u32), (u32, u32)>,
     // The state of the current function:
-    scopes: Vec<HashMap<Name, Symbol>>,
-    /// The numbers of the scopes that are open, and how many there were.
-    open: Vec<u32>,
-    opened: u32,
-    /// Labels by their scope: each piece of inline PTX may have its own of the same name.
-    labels: HashMap<(u32, Name), u32>,
-    jumps: Vec<(u32, Vec<u32>, Name)>,
-    tables: Vec<(u32, Vec<u32>, Vec<Name>)>,
+    own: HashMap<Name, Symbol>,
+    labels: HashMap<Name, u32>,
+    jumps: Vec<(u32, Name)>,
+    tables: Vec<(u32, Vec<Name>)>,
     /// The registers that get old values from atomic operations.
     olds: HashSet<Slot>,
     /// The instructions that take the address of an array of shared memory.
@@ -216,9 +212,7 @@ impl<'m> Lower<'m> {
             constants: Constants::default(),
             routines: HashMap::new(),
             callers: HashMap::new(),
-            scopes: Vec::new(),
-            open: Vec::new(),
-            opened: 0,
+            own: HashMap::new(),
             labels: HashMap::new(),
             jumps: Vec::new(),
             tables: Vec::new(),
@@ -236,8 +230,7 @@ impl<'m> Lower<'m> {
         self.number = number;
         self.routine = self.program.functions[number as usize].clone();
         self.routine.start = self.here();
-        self.scopes = vec![HashMap::new()];
-        (self.open, self.opened) = (vec![0], 0);
+        self.own.clear();
         self.labels.clear();
         self.jumps.clear();
         self.tables.clear();
@@ -271,15 +264,15 @@ impl<'m> Lower<'m> {
     fn finish(&mut self) {
         self.routine.frame = self.routine.frame.next_multiple_of(16);
         self.routine.end = self.here();
-        for (at, scopes, label) in std::mem::take(&mut self.jumps) {
-            let op = match self.label(&scopes, &label) {
-                Some(target) => Op::Branch(target),
+        for (at, label) in std::mem::take(&mut self.jumps) {
+            let op = match self.labels.get(&label) {
+                Some(target) => Op::Branch(*target),
                 None => self.unsupported(format!("the label {label} is not there")),
             };
             self.program.code[at as usize].op = op;
         }
-        for (table, scopes, labels) in std::mem::take(&mut self.tables) {
-            let targets: Vec<u32> = labels.iter().filter_map(|label| self.label(&scopes, label)).collect();
+        for (table, labels) in std::mem::take(&mut self.tables) {
+            let targets: Vec<u32> = labels.iter().filter_map(|it| self.labels.get(it).copied()).collect();
             self.program.tables[table as usize] = targets;
         }
         let start = self.routine.start as usize;
@@ -320,26 +313,11 @@ impl<'m> Lower<'m> {
         line
     }
 
-    /// The instruction at a label of the innermost scope that has it.
-    fn label(&self, scopes: &[u32], label: &Name) -> Option<u32> {
-        scopes.iter().rev().find_map(|&scope| self.labels.get(&(scope, label.clone())).copied())
-    }
-
     fn statement(&mut self, f: &Function, statement: &Statement) {
         match statement {
             Statement::Label(name) => {
                 let here = self.here();
-                let scope = self.open.last().copied().unwrap_or(0);
-                self.labels.insert((scope, name.clone()), here);
-            }
-            Statement::Open => {
-                self.scopes.push(HashMap::new());
-                self.opened += 1;
-                self.open.push(self.opened);
-            }
-            Statement::Close => {
-                self.scopes.pop();
-                self.open.pop();
+                self.labels.insert(name.clone(), here);
             }
             Statement::Location { file, line, caller } => {
                 let here = self.here();
@@ -349,14 +327,15 @@ impl<'m> Lower<'m> {
                 let (file, line) = self.own_line((*file, *line));
                 self.program.locations.push((here, file, line));
             }
-            Statement::Registers { prefix, ty, count } => {
+            Statement::Register(name, ty) => {
                 let class = Class::of(*ty);
-                for i in 0..*count {
-                    let slot = self.register(class);
-                    self.declare(format!("{prefix}{i}").into(), Symbol::Register(class, slot));
-                }
+                let slot = self.register(class);
+                self.declare(name.clone(), Symbol::Register(class, slot));
             }
-            Statement::Variable(v) => self.variable(v),
+            Statement::Variable(v) => {
+                let (at, size) = reserve(&mut self.routine.frame, v);
+                self.declare(v.name.clone(), Symbol::Frame(at, size));
+            }
             Statement::BranchTargets(name, list) | Statement::CallTargets(name, list) => {
                 self.declare(name.clone(), Symbol::Targets(list.clone()));
             }
@@ -373,22 +352,6 @@ impl<'m> Lower<'m> {
                     let op = self.unsupported(format!("{}: {why}", i.form()));
                     self.emit(op, &[]);
                 }
-            }
-        }
-    }
-
-    fn variable(&mut self, v: &Variable) {
-        match v.space {
-            Space::Reg => {
-                let class = Class::of(v.ty);
-                let slot = self.register(class);
-                self.declare(v.name.clone(), Symbol::Register(class, slot));
-            }
-            // Declared in a function, but owned by the module: found by name.
-            Space::Shared | Space::Global | Space::Const => {}
-            Space::Local | Space::Param | Space::Generic => {
-                let (at, size) = reserve(&mut self.routine.frame, v);
-                self.declare(v.name.clone(), Symbol::Frame(at, size));
             }
         }
     }
@@ -529,12 +492,10 @@ impl<'m> Lower<'m> {
     }
 
     fn declare(&mut self, name: Name, symbol: Symbol) {
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name, symbol);
-        }
+        self.own.insert(name, symbol);
     }
 
     fn lookup(&self, name: &str) -> Option<Symbol> {
-        self.scopes.iter().rev().find_map(|s| s.get(name)).or_else(|| self.symbols.get(name)).cloned()
+        self.own.get(name).or_else(|| self.symbols.get(name)).cloned()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::exec::program::{RESERVED, SharedArray};
 use crate::ptx::ast::{Initial, Name};
-use crate::ptx::{Function, Module, Operand, Space, Statement, Variable};
+use crate::ptx::{Function, Module, Operand, Space, Statement};
 
 /// The bytes that cooperative groups may use of the shared memory that the system reserves.
 const RESERVED_BYTES: u32 = 288;
@@ -108,15 +108,12 @@ fn names<'m>(operands: &'m [Operand], each: &mut impl FnMut(&'m Name)) {
 /// have a declared size. Arrays without a size all start behind the others, as the language requires.
 pub(super) fn shared(module: &Module, reached: &[&Function]) -> (HashMap<Name, u32>, Vec<SharedArray>, u32) {
     let mut used = HashSet::new();
-    let mut declared: Vec<&Variable> = module.variables.iter().collect();
     for f in reached {
         for statement in f.body.iter().flatten() {
-            match statement {
-                Statement::Instruction(i) => names(&i.operands, &mut |name| {
+            if let Statement::Instruction(i) = statement {
+                names(&i.operands, &mut |name| {
                     used.insert(name.clone());
-                }),
-                Statement::Variable(v) => declared.push(v),
-                _ => {}
+                });
             }
         }
     }
@@ -124,7 +121,7 @@ pub(super) fn shared(module: &Module, reached: &[&Function]) -> (HashMap<Name, u
     let (mut places, mut arrays) = (HashMap::new(), Vec::new());
     let mut open = Vec::new();
     let mut widest = 1;
-    for v in declared {
+    for v in &module.variables {
         if v.space != Space::Shared || !used.contains(&v.name) || places.contains_key(&v.name) {
             continue;
         }

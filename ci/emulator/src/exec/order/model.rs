@@ -285,6 +285,7 @@ impl Both {
                     scope,
                     acquires: reads && draws.below(3) == 0,
                     releases: writes && draws.below(3) == 0,
+                    volatile: false,
                 };
                 let access = StrongAccess { block, warp, mask, at: &at, bytes, strength, reads, writes };
                 self.fast.strong(&access);

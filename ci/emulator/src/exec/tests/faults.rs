@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use cuda_ptx::instruction::{ROWS, opcodes};
+
 use super::super::{Addresses, Fault, lower};
 use super::{arg, cuda, fails};
-use crate::ptx::{opcodes, parse};
+use crate::ptx::parse;
 
 #[test]
 fn accesses_outside_of_memory_are_caught_and_described() {
@@ -44,6 +46,10 @@ fn an_unknown_instruction_is_one_that_the_readme_names() {
     let with_both_types = |opcode: &&str| ["b32", "f32"].iter().all(|ty| is_unknown(opcode, ty));
     let unknown: Vec<&str> = opcodes().filter(with_both_types).collect();
     assert_eq!(listed, unknown);
+    let emulated = ROWS.iter().filter(|row| row.is_emulated).filter_map(|row| row.name.split('.').next());
+    let emulated: Vec<&str> = emulated.collect();
+    let none_runs = |opcode: &&str| !emulated.contains(opcode);
+    assert_eq!(opcodes().filter(none_runs).collect::<Vec<_>>(), unknown, "the table of cuda-ptx");
 }
 
 #[test]

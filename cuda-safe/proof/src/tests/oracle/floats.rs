@@ -6,8 +6,9 @@
     reason = "roundings and saturation of the conversions are what is meant"
 )]
 
-use super::{End, Frame, Machine, Random, sign};
-use crate::ptx::{Instruction, bytes_of};
+use cuda_ptx::Instruction;
+
+use super::{End, Frame, Machine, Random, bytes_of, sign};
 
 /// Returns the bits of a random number: of both sizes, special ones, and numbers next to small whole ones.
 pub(super) fn random(random: &mut Random) -> u64 {
