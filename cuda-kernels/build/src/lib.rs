@@ -202,9 +202,9 @@
 //! another GPU: touch the build script then.
 //!
 //! If the crate depends on `cuda-sys` directly, the toolkit is that of `cuda-sys`. Otherwise `cuda-sys-build`
-//! finds it by the same rules. nvcc needs a C++ compiler on the host; `NVCC_CCBIN` or `CXX` selects another one. If `DOCS_RS`
-//! or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed. That is enough to document a
-//! crate and to check its types.
+//! finds it by the same rules. nvcc needs a C++ compiler on the host; `NVCC_CCBIN` or `CXX` selects another
+//! one. If `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed. That is
+//! enough to document a crate and to check its types.
 //!
 //! # Without nvcc
 //! A package can bring its kernels compiled, for users and machines without a toolkit. Name a file in the
