@@ -259,7 +259,7 @@
 //! functions that [`Build::export`] names, need the sources and nvcc.
 //!
 //! The targets are Linux on x86-64 and on aarch64. For Windows only [compiled kernels](#without-nvcc) are
-//! supported, without C's `long`. If the target is not the machine that compiles, the build
+//! supported, without types that have C's `long`. If the target is not the machine that compiles, the build
 //! reads prototypes with the headers of the target's C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
 //! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler it uses the
 //! headers of this machine, which is enough to check types.
