@@ -34,6 +34,17 @@ pub(crate) fn output<T: 'static>(
     device(api, what, memory.device(), stream)
 }
 
+/// Returns the number of elements of rows, or refuses more than there can be.
+#[track_caller]
+pub(crate) fn product(api: &'static str, what: &'static str, rows: u32, columns: u32) -> Result<usize> {
+    let wide = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);
+    let (left, right) = (wide(rows), wide(columns));
+    match left.checked_mul(right) {
+        Some(elements) => Ok(elements),
+        None => Err(Error::refused(api, Detail::overflow(what, left, right))),
+    }
+}
+
 #[track_caller]
 fn length(api: &'static str, what: &'static str, found: usize, needed: usize) -> Result<()> {
     if found == needed { Ok(()) } else { Err(Error::refused(api, Detail::wrong_length(what, needed, found))) }

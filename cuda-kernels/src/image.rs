@@ -33,10 +33,7 @@ pub fn rotate(
     stream: &impl AsStream,
 ) -> Result<()> {
     const API: &str = "rotate";
-    let wide = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);
-    let (left, right) = (wide(width), wide(height));
-    let overflow = Detail::overflow("the size of the image", left, right);
-    let elements = left.checked_mul(right).ok_or_else(|| Error::refused(API, overflow))?;
+    let elements = check::product(API, "the size of the image", width, height)?;
     check::output(API, "out", &out, elements, stream)?;
     if image.kind() != Some(ArrayKind::Plane) {
         let asked = "turning by a texture that is of no plane";

@@ -1,10 +1,9 @@
 //! Products of matrices of `f32`, row by row in memory.
 #![expect(unsafe_code, reason = "launches kernels after checking the conditions that they rely on")]
 
-use cuda_safe::error::Detail;
+use cuda_safe::Result;
 use cuda_safe::launch::{Kernel, KernelInput, KernelOutput, LaunchConfig};
 use cuda_safe::stream::AsStream;
-use cuda_safe::{Error, Result};
 
 use crate::{check, kernels};
 
@@ -63,13 +62,13 @@ fn multiply(
     MatrixShape { rows, inner, columns }: MatrixShape,
     stream: &impl AsStream,
 ) -> Result<()> {
-    check::input(api, "a", &a, elements(api, "the size of a", rows, inner)?, stream)?;
-    check::input(api, "b", &b, elements(api, "the size of b", inner, columns)?, stream)?;
+    check::input(api, "a", &a, check::product(api, "the size of a", rows, inner)?, stream)?;
+    check::input(api, "b", &b, check::product(api, "the size of b", inner, columns)?, stream)?;
     check::output(
         api,
         "product",
         &product,
-        elements(api, "the size of the product", rows, columns)?,
+        check::product(api, "the size of the product", rows, columns)?,
         stream,
     )?;
     if rows == 0 || columns == 0 {
@@ -80,12 +79,4 @@ fn multiply(
     // SAFETY: each matrix has the length that the kernel computes from the same sizes, on the stream's
     // device. The block is the one that the tiled kernel requires.
     unsafe { kernel.launch(config, stream, (a, b, product, rows, inner, columns)) }
-}
-
-/// Returns the number of elements of a matrix.
-#[track_caller]
-fn elements(api: &'static str, what: &'static str, rows: u32, columns: u32) -> Result<usize> {
-    let wide = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);
-    let (left, right) = (wide(rows), wide(columns));
-    left.checked_mul(right).ok_or_else(|| Error::refused(api, Detail::overflow(what, left, right)))
 }

@@ -290,6 +290,13 @@ impl<T> OrRefused<T> for Option<T> {
     }
 }
 
+/// Returns the refusal of an operation that is not supported, at the caller's location.
+#[cold]
+#[track_caller]
+pub(crate) fn unsupported(api: &'static str, what: &'static str) -> Error {
+    Error::refused(api, Detail::unsupported(what))
+}
+
 /// Refuses a call of `api` with this detail, unless the condition holds.
 #[inline]
 #[track_caller]

@@ -28,9 +28,12 @@ impl Build {
     /// [`include_kernels!`]: https://docs.rs/cuda-safe
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
-            for line in error.to_string().lines() {
+            let error = error.to_string();
+            for line in error.lines() {
                 println!("cargo::error={line}");
             }
+            // Cargo shows all that a build script has printed, and its standard error last.
+            eprintln!("\nerror: {error}");
             process::exit(1);
         }
     }

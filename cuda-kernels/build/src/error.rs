@@ -20,7 +20,7 @@ pub enum Error {
     NotABuildScript(&'static str),
     /// A file could not be read or written.
     File(PathBuf, io::Error),
-    /// nvcc or the archiver failed. Its own output is above.
+    /// nvcc or the archiver failed: the file, and its own output.
     Compile(PathBuf, String),
     /// The headers could not be read as C++, or bindgen refused them.
     Header(String),
@@ -73,7 +73,7 @@ impl fmt::Display for Error {
             }
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Compile(path, text) => {
-                write!(f, "nvcc could not compile {}; its output is above ({text})", path.display())
+                write!(f, "nvcc could not compile {}: {text}", path.display())
             }
         }
     }

@@ -53,8 +53,9 @@
 //!
 //! Kernels need not be `extern "C"`. A kernel in a namespace has the namespace in front (`fault::store`
 //! is `fault_store`). Overloads are numbered in the order of declaration (`fill`, `fill1`). A name that
-//! is a Rust keyword gets a trailing `_` (`move` is `move_`). CUDA's own types among the parameters and
-//! fields (`float4`, `__half`, `cudaPitchedPtr`) are generated too.
+//! is a Rust keyword gets a trailing `_` (`move` is `move_`), and so does a handle whose name a constant, an
+//! enum or another handle has. CUDA's own types among the parameters and fields (`float4`, `__half`,
+//! `cudaPitchedPtr`) are generated too.
 //!
 //! A template has a handle for each explicit instance that a source names. The name is made of the arguments:
 //! these are `scale_float` and `reduce_float_256`.
@@ -201,7 +202,7 @@
 //! another GPU: touch the build script then.
 //!
 //! If the crate depends on `cuda-sys` directly, the toolkit is that of `cuda-sys`. Otherwise `cuda-sys-build`
-//! finds it by the same rules. nvcc needs a C++ compiler on the host; `CXX` selects another one. If `DOCS_RS`
+//! finds it by the same rules. nvcc needs a C++ compiler on the host; `NVCC_CCBIN` or `CXX` selects another one. If `DOCS_RS`
 //! or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed. That is enough to document a
 //! crate and to check its types.
 //!

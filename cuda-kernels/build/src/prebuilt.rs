@@ -122,9 +122,7 @@ impl Package {
         let Some((head, body)) = found.text.split_once(BODY) else {
             return refuse(&self.text, "is damaged");
         };
-        if found.value("handles") != Some(&hash(&[body.as_bytes()]))
-            || found.value("head") != Some(&hash_of_head(head))
-        {
+        if found.value("handles") != Some(&hash(&[body.as_bytes()])) || !is_as_written(head) {
             return refuse(&self.text, "is not as it was written");
         }
         if found.value("code") != Some(&hash(&[&found.code])) {
@@ -255,9 +253,9 @@ fn hashed(sources: &BTreeSet<PathBuf>, folder: &Path) -> Result<BTreeSet<(String
     Ok(all)
 }
 
-/// Returns the hash of the head's lines before the one with the hash.
-fn hash_of_head(head: &str) -> String {
-    hash(&[head.split_once("// head ").map_or(head, |(lines, _)| lines).as_bytes()])
+/// Returns whether a head ends with the line that has the hash of all lines before it.
+fn is_as_written(head: &str) -> bool {
+    head.rsplit_once("// head ").is_some_and(|(lines, last)| last == hash(&[lines.as_bytes()]) + "\n")
 }
 
 /// Returns the SHA-256 of all bytes, in hexadecimal digits.
@@ -337,6 +335,23 @@ mod tests {
         assert!(refused(&package).contains("is not the one that"));
         fs::remove_file(&text.1).unwrap();
         assert!(refused(&package).contains("k.fatbin.rs is missing"));
+    }
+
+    #[test]
+    fn a_line_that_is_put_in_anywhere_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = written(folder.path());
+        let [_, file] = package.files();
+        let whole = fs::read_to_string(&file).unwrap();
+        let ends = whole.match_indices('\n').flat_map(|(at, _)| [at, at + 1]);
+        for at in ends.chain([0, 1, whole.len()]) {
+            for line in
+                ["pub static EDITED: u8 = 1;\n", "\npub static EDITED: u8 = 1;\n", "// head \n", BODY, "\n"]
+            {
+                fs::write(&file, format!("{}{line}{}", &whole[..at], &whole[at..])).unwrap();
+                assert!(package.read().is_err(), "{line:?} at byte {at} of {whole}");
+            }
+        }
     }
 
     #[test]

@@ -175,7 +175,7 @@ fn a_type_that_nvcc_sees_otherwise_is_refused_with_its_name_and_both_numbers() {
                 struct Arch { MORE int a; };";
     let said = refused(text, "Arch* p");
     assert!(said.contains("size of `Arch`: 8 bytes for nvcc, 4 in Rust"), "{said}");
-    // A mistake of the source is not hidden by those that follow from it.
+    // A mistake of the source is not hidden by those that follow from it, and stands at the end.
     let (result, said) = build(
         &[(
             "k.cu",
@@ -185,6 +185,32 @@ fn a_type_that_nvcc_sees_otherwise_is_refused_with_its_name_and_both_numbers() {
         &[("SOURCES", "k.cu")],
     );
     assert!(result.unwrap_err().contains("nvcc could not compile") && said.contains("\"imt\""), "{said}");
+    let end: Vec<_> = said.trim_end().lines().rev().take(8).collect();
+    assert!(end.iter().any(|line| line.contains("identifier \"imt\" is undefined")), "{said}");
+    assert!(!said.contains("cuda_kernels_build_layouts"), "{said}");
+}
+
+#[test]
+fn nvcc_runs_the_compiler_of_its_variable_and_a_too_new_one_is_answered_with_how_to_name_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    let path = std::env::var("PATH").unwrap();
+    let real =
+        std::env::split_paths(&path).map(|folder| folder.join(&real)).find(|file| file.is_file()).unwrap();
+    let new = folder.path().join("c++");
+    fs::write(&new, format!("#!/bin/sh\nexec {} -U__GNUC__ -D__GNUC__=99 \"$@\"\n", real.display())).unwrap();
+    let run = Command::new("chmod").arg("+x").arg(&new).status().unwrap();
+    assert!(run.success());
+    fs::write(folder.path().join("k.cu"), "__global__ void k(int* p) { *p = 1; }\n").unwrap();
+    let (new, real) = (new.to_str().unwrap(), real.to_str().unwrap());
+    let (result, said) = build_in(folder.path(), &[("SOURCES", "k.cu"), ("CXX", new)]);
+    let error = result.expect_err(&said);
+    assert!(error.contains("unsupported GNU version") && error.contains("set NVCC_CCBIN=g++-14"), "{error}");
+    let (result, said) =
+        build_in(folder.path(), &[("SOURCES", "k.cu"), ("CXX", new), ("NVCC_CCBIN", "/no/such/c++")]);
+    assert!(result.expect_err(&said).contains("/no/such/c++ does not run"), "{said}");
+    let (result, said) = build_in(folder.path(), &[("SOURCES", "k.cu"), ("CXX", new), ("NVCC_CCBIN", real)]);
+    assert!(result.is_ok() && said.contains("rerun-if-env-changed=NVCC_CCBIN"), "{said}");
 }
 
 #[test]
@@ -352,7 +378,7 @@ fn constants_of_headers_that_a_source_includes_exist_in_rust() {
     {
         assert!(text.contains(&format!("pub const {expected}")), "{expected} is not in {text}");
     }
-    for absent in ["JACOBI_H", "MAX", "OTHER", "Unused", "function", "INT_MAX"] {
+    for absent in ["JACOBI_H", "MAX", "OTHER", "Unused", "fn function", "INT_MAX"] {
         assert!(!text.contains(absent), "{absent} is in {text}");
     }
 }

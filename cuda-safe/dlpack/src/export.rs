@@ -32,12 +32,17 @@ impl Capsule {
     /// [`Stream::legacy`](cuda_safe::Stream::legacy) and a per-thread stream, which no other thread has: take
     /// a stream of the consumer's own, by [`ForeignStream`](cuda_safe::stream::ForeignStream).
     ///
+    /// The consumer's call that gives the tensor back frees the buffer, as a drop does. It blocks until the
+    /// work on a buffer of [`DeviceBuffer::alloc`](cuda_safe::memory::Buffer::alloc) is complete, in Python
+    /// with the interpreter's lock. A buffer of `alloc_async` is freed in the stream's order.
+    ///
     /// # Errors
     /// - `Shape` if the shape has another number of elements.
     /// - `Retained` while a graph or a texture retains the memory, too.
     /// - `Cuda` with the runtime's error, or a refusal, as inside a host function or in a capture.
     ///
     /// The buffer is dropped after an error.
+    #[track_caller]
     pub fn from_device<T, S>(buffer: DeviceBuffer<T>, shape: &[usize], stream: S) -> Result<Self>
     where
         T: Element,
@@ -65,6 +70,7 @@ impl Capsule {
     /// # Errors
     /// `Shape` if the shape has another number of elements, `Retained` while a graph retains the memory, too,
     /// and `Cuda` with the failure of the work. The buffer is dropped after an error.
+    #[track_caller]
     pub fn from_pinned<T: Element>(mut buffer: PinnedBuffer<T>, shape: &[usize]) -> Result<Self> {
         let shape = checked(shape, &buffer)?;
         drop(buffer.host_mut()?);

@@ -11,6 +11,7 @@ pub(crate) struct Meeting(DeviceBuffer<u8>);
 
 impl Meeting {
     /// From the pool: neither the allocation nor the drop waits for other work of the device.
+    #[track_caller]
     pub(crate) fn new(stream: &impl AsStream) -> cuda_safe::Result<Self> {
         Ok(Self(DeviceBuffer::alloc_async(1, stream)?))
     }
@@ -18,6 +19,7 @@ impl Meeting {
     /// Enters an operation of the stream that writes all of the memory. It comes after all work on the memory
     /// that the tracker knows, so whatever the other side submits to the stream behind it does, too; and the
     /// tracker's later work on the memory comes after it, and so after whatever the stream had before.
+    #[track_caller]
     pub(crate) fn on<T: Pod>(
         &mut self,
         memory: &mut DeviceBuffer<T>,

@@ -48,6 +48,7 @@ impl<T: Element> Tensor<T> {
     /// - The producer's work on the memory comes before what `stream` gets from now on.
     /// - Until the tensor is given back, others use the memory only in order with this crate's work on it.
     ///   If the producer has made the tensor read-only, others may read it meanwhile.
+    #[track_caller]
     pub unsafe fn from_capsule(capsule: Capsule, stream: &impl AsStream) -> Result<Self> {
         let (found, device) = (capsule.device(), stream.as_stream().device());
         if found != (DLDevice { device_type: DLDevice::CUDA, device_id: device.as_raw() }) {

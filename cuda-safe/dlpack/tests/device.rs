@@ -260,3 +260,26 @@ fn a_buffer_of_another_shape_or_of_a_graph_is_not_given_away() {
     assert_eq!((capsule.shape(), capsule.is_read_only()), (&[1, 6][..], false));
     assert!(matches!(capsule.host::<f32>(), Err(Error::Device { .. })));
 }
+
+#[test]
+fn an_error_of_cuda_names_the_line_of_the_caller() {
+    let _alone = alone();
+    let (stream, buffer) = (Stream::non_blocking().unwrap(), DeviceBuffer::<u32>::alloc(4).unwrap());
+    let (used, others) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
+    let (capsule, _) = theirs(|_| ());
+    let (tell, told) = std::sync::mpsc::channel();
+    stream
+        .launch_host_fn(move || {
+            tell.send([
+                Capsule::from_device(buffer, &[4], used).map(drop),
+                // SAFETY: nobody works on the memory.
+                unsafe { Tensor::<u32>::from_capsule(capsule, &others) }.map(drop),
+            ])
+            .unwrap();
+        })
+        .unwrap();
+    for refused in told.recv().unwrap() {
+        let Err(Error::Cuda(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(error.call_site().file(), file!(), "{error}");
+    }
+}

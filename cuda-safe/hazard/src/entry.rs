@@ -4,7 +4,8 @@
 //! whatever it covers and is ordered after. A read likewise makes redundant the reads that it covers. This
 //! loses nothing: what is ordered after the later access is then ordered after the earlier one.
 
-use crate::clock::Epoch;
+use crate::clock::{Epoch, SequenceNumber, TimelineId};
+use crate::last_access::LastAccess;
 use crate::wait_log::CallSite;
 
 /// Whether bytes are read or written. Bytes that are both read and written are written.
@@ -53,38 +54,50 @@ pub(crate) trait View {
     fn completed(&self, epoch: Epoch) -> bool;
     /// Returns whether `epoch` is ordered before the operation, also if both are of the same stream.
     fn is_after(&self, epoch: Epoch) -> bool;
+    /// Returns whether everything of the operation's own stream is ordered before it.
+    fn is_after_own(&self) -> bool;
 }
 
 /// An access in an access history.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AccessEntry {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+    timeline: TimelineId,
     pub(crate) mode: Mode,
-    pub(crate) epoch: Epoch,
+    sequence: SequenceNumber,
     pub(crate) call_site: Option<CallSite>,
 }
 
 impl AccessEntry {
     #[inline]
-    pub(crate) fn new(interval: Interval, epoch: Epoch, call_site: Option<CallSite>) -> Self {
-        Self { start: interval.start, end: interval.end, mode: interval.mode, epoch, call_site }
+    pub(crate) fn new(mode: Mode, epoch: Epoch, call_site: Option<CallSite>) -> Self {
+        Self { timeline: epoch.timeline, mode, sequence: epoch.sequence, call_site }
     }
 
-    /// Returns whether the two accesses must not run at once, if they have bytes in common.
-    pub(crate) fn conflicts(&self, interval: Interval) -> bool {
-        interval.writes() || self.mode == Mode::Write
+    /// Returns the operation that made the access.
+    #[inline]
+    pub(crate) fn epoch(&self) -> Epoch {
+        Epoch { timeline: self.timeline, sequence: self.sequence }
+    }
+
+    /// Returns whether it and an access of mode `mode` to the same bytes must not run at once.
+    #[inline]
+    pub(crate) fn conflicts(&self, mode: Mode) -> bool {
+        mode == Mode::Write || self.mode == Mode::Write
     }
 
     /// Returns the access as a conflict of another one.
     pub(crate) fn as_conflict(&self) -> Conflict {
-        Conflict { epoch: self.epoch, call_site: self.call_site }
+        Conflict { epoch: self.epoch(), call_site: self.call_site }
     }
 
-    /// Returns whether it covers exactly these bytes.
+    /// Returns whether a later access of mode `mode` to the same bytes makes it redundant.
     #[inline]
-    pub(crate) fn is_of(&self, start: usize, end: usize) -> bool {
-        (self.start, self.end) == (start, end)
+    pub(crate) fn is_redundant<V: View>(&self, mode: Mode, view: &V) -> bool {
+        if mode == Mode::Write || self.mode == Mode::Read {
+            view.is_after(self.epoch())
+        } else {
+            view.completed(self.epoch())
+        }
     }
 }
 
@@ -97,19 +110,139 @@ pub struct Conflict {
     pub call_site: Option<CallSite>,
 }
 
-/// Returns whether the part of `entry` that `interval` covers can be dropped once `interval` is entered.
-#[inline]
-pub(crate) fn redundant<V: View>(entry: &AccessEntry, interval: Interval, view: &V) -> bool {
-    if interval.writes() || entry.mode == Mode::Read {
-        view.is_after(entry.epoch)
-    } else {
-        view.completed(entry.epoch)
+/// The accesses to some bytes that still matter.
+///
+/// As a rule they are the last write and the last read of one stream, as in a [`LastAccess`] word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entries {
+    /// The last write and the last read of the stream `timeline`, without call sites; 0 for none.
+    timeline: TimelineId,
+    write: SequenceNumber,
+    read: SequenceNumber,
+    /// All others.
+    others: Vec<AccessEntry>,
+}
+
+impl Default for Entries {
+    #[inline]
+    fn default() -> Self {
+        Self { timeline: TimelineId(0), write: 0, read: 0, others: Vec::new() }
     }
 }
 
-/// Returns the parts of `entry` that `interval` does not cover.
-pub(crate) fn outside(entry: &AccessEntry, interval: Interval) -> impl Iterator<Item = AccessEntry> + use<> {
-    let left = (entry.start < interval.start).then_some(AccessEntry { end: interval.start, ..*entry });
-    let right = (entry.end > interval.end).then_some(AccessEntry { start: interval.end, ..*entry });
-    left.into_iter().chain(right)
+impl Entries {
+    /// Returns the accesses of a last-access word, and `reads` of several streams.
+    pub(crate) fn new(last_access: LastAccess, reads: impl Iterator<Item = Epoch>) -> Self {
+        let mut entries = Self::default();
+        let (write, read) = last_access.parts();
+        write.into_iter().for_each(|epoch| entries.join(AccessEntry::new(Mode::Write, epoch, None)));
+        let reads = read.into_iter().chain(reads);
+        reads.for_each(|epoch| entries.join(AccessEntry::new(Mode::Read, epoch, None)));
+        entries
+    }
+
+    /// Returns the last-access word that holds all of them, if there is one.
+    pub(crate) fn last_access(&self) -> Option<LastAccess> {
+        let epoch = |sequence| Epoch { timeline: self.timeline, sequence };
+        self.others.is_empty().then(|| match (self.write, self.read) {
+            (0, 0) => LastAccess::Empty,
+            (write, 0) => LastAccess::Write(epoch(write)),
+            (0, read) => LastAccess::Read(epoch(read)),
+            (write, read) => LastAccess::Both { write: epoch(write), read },
+        })
+    }
+
+    /// Returns all of them.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = AccessEntry> {
+        let own = [(Mode::Write, self.write), (Mode::Read, self.read)].into_iter();
+        let own = own.filter(|(_, sequence)| *sequence != 0);
+        let timeline = self.timeline;
+        own.map(move |(mode, sequence)| AccessEntry { timeline, mode, sequence, call_site: None })
+            .chain(self.others.iter().copied())
+    }
+
+    /// Returns whether everything that an access of mode `mode` conflicts with is ordered before it.
+    #[inline]
+    pub(crate) fn are_before<V: View>(&self, mode: Mode, view: &V) -> bool {
+        let is_after = |sequence| sequence == 0 || view.is_after(Epoch { timeline: self.timeline, sequence });
+        is_after(self.write)
+            && (mode == Mode::Read || is_after(self.read))
+            && self.others.iter().all(|entry| !entry.conflicts(mode) || view.is_after(entry.epoch()))
+    }
+
+    /// Enters an access of the stream that made all the others, whose own order is enough. Returns false,
+    /// with nothing entered, if there are accesses of other streams.
+    #[inline]
+    pub(crate) fn enter_own(&mut self, mode: Mode, me: Epoch) -> bool {
+        let is_own = self.timeline == me.timeline || self.write | self.read == 0;
+        if !is_own || !self.others.is_empty() {
+            return false;
+        }
+        self.timeline = me.timeline;
+        match mode {
+            Mode::Write => (self.write, self.read) = (me.sequence, 0),
+            Mode::Read => self.read = me.sequence,
+        }
+        true
+    }
+
+    /// Enters an access in the place of those that it makes redundant.
+    #[inline]
+    pub(crate) fn enter<V: View>(&mut self, new: AccessEntry, view: &V) {
+        if new.call_site.is_none() && self.enter_own(new.mode, new.epoch()) {
+            return;
+        }
+        self.drop_if(|entry| entry.is_redundant(new.mode, view));
+        self.join(new);
+    }
+
+    /// Adds an access, which stands for earlier ones of its stream and mode too.
+    pub(crate) fn join(&mut self, new: AccessEntry) {
+        let is_free = self.write | self.read == 0;
+        if new.call_site.is_none() && (is_free || self.timeline == new.timeline) {
+            let last = if new.mode == Mode::Write { &mut self.write } else { &mut self.read };
+            (self.timeline, *last) = (new.timeline, new.sequence.max(*last));
+            return;
+        }
+        match self.others.iter_mut().find(|it| (it.timeline, it.mode) == (new.timeline, new.mode)) {
+            Some(entry) if entry.sequence >= new.sequence => {}
+            Some(entry) => *entry = new,
+            None => self.others.push(new),
+        }
+    }
+
+    /// Drops what an access of mode `mode`, entered before, has made redundant now that its waits are in
+    /// place.
+    pub(crate) fn settle<V: View>(&mut self, mode: Mode, view: &V) {
+        let me = view.me().timeline;
+        self.drop_if(|entry| entry.timeline != me && entry.is_redundant(mode, view));
+    }
+
+    /// Drops all of them.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        (self.timeline, self.write, self.read) = (TimelineId(0), 0, 0);
+        self.others.clear();
+    }
+
+    /// Drops what has completed.
+    pub(crate) fn prune(&mut self, completed: impl Fn(Epoch) -> bool) {
+        self.drop_if(|entry| completed(entry.epoch()));
+    }
+
+    fn drop_if(&mut self, is_dropped: impl Fn(&AccessEntry) -> bool) {
+        let own = |mode, sequence| AccessEntry { timeline: self.timeline, mode, sequence, call_site: None };
+        let (write, read) = (own(Mode::Write, self.write), own(Mode::Read, self.read));
+        if self.write != 0 && is_dropped(&write) {
+            self.write = 0;
+        }
+        if self.read != 0 && is_dropped(&read) {
+            self.read = 0;
+        }
+        if self.write | self.read == 0 {
+            self.timeline = TimelineId(0);
+        }
+        self.others.retain(|entry| !is_dropped(entry));
+    }
 }

@@ -10,7 +10,12 @@ use crate::clock::{Epoch, TimelineId};
 use crate::entry::{Conflict, FirstWrite, Interval, Mode, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
-use crate::primitives::{AtomicBool, AtomicU64, Mutex, Once, constructor, fence};
+#[cfg(not(loom))]
+use crate::lock::Lock;
+// Loom checks what the lock guards here.
+#[cfg(loom)]
+use crate::primitives::Mutex as Lock;
+use crate::primitives::{AtomicBool, AtomicU64, Once, constructor, fence};
 use crate::readers::Readers;
 use crate::wait_log::CallSite;
 
@@ -39,7 +44,7 @@ pub struct AccessHistory {
     readers: Once<Box<Readers>>,
     /// The interval list, used while the word says so. Most allocations never need one, and owners that are
     /// moved about should be small.
-    list: Mutex<Option<Box<IntervalList>>>,
+    list: Lock<Option<Box<IntervalList>>>,
 }
 
 /// A resource that keeps an allocation alive, and with it the allocation's access history.
@@ -198,6 +203,12 @@ impl<'a> Access<'a> {
         std::ptr::eq(self.history, other.history) && self.start.max(other.start) < self.end.min(other.end)
     }
 
+    /// Returns whether both are accesses to parts of one allocation, which are entered in one step.
+    #[inline]
+    pub(crate) fn is_part_beside(&self, other: &Self) -> bool {
+        std::ptr::eq(self.history, other.history) && !self.is_whole() && !other.is_whole()
+    }
+
     /// Returns whether the tracker enters this access before the other: accesses that are listed in that
     /// order need not be sorted.
     #[must_use]
@@ -246,8 +257,8 @@ pub(crate) enum Next {
     Behind(Epoch),
     /// The access is not entered for another reason.
     Unclear,
-    /// The access may be found, but an access of another kind may have come first: the operation gives its
-    /// sequence number up.
+    /// The access may be found, but an access of another kind may have come first, or only some of several
+    /// accesses are entered: the operation gives its sequence number up.
     Overtaken,
 }
 
@@ -264,7 +275,7 @@ impl AccessHistory {
                 host_guards: AtomicU64::new(0),
                 bytes,
                 readers: Once::new(),
-                list: Mutex::new(None),
+                list: Lock::new(None),
                 retain_fn: None,
                 was_retained: AtomicBool::new(false),
                 place: 0,
@@ -279,7 +290,7 @@ impl AccessHistory {
             Some(bits) if first.call_site.is_none() => (bits, None),
             _ => (LISTED, Some(Box::new(IntervalList::written(bytes, first)))),
         };
-        Self { last_access: AtomicU64::new(last_access), list: Mutex::new(list), ..Self::new(bytes) }
+        Self { last_access: AtomicU64::new(last_access), list: Lock::new(list), ..Self::new(bytes) }
     }
 
     /// Sets the number that [`place`](Self::place) returns.
@@ -438,15 +449,6 @@ impl AccessHistory {
         self.last_access.load(Acquire)
     }
 
-    /// Enters accesses, all of this access history, if each of them repeats what its stream did last.
-    /// Otherwise returns false, and does nothing.
-    #[inline]
-    pub(crate) fn enter_all_repeated(&self, accesses: &[Access<'_>], me: Epoch) -> bool {
-        let mut list = self.list.lock();
-        let intervals = accesses.iter().map(Access::interval);
-        self.listed(&mut list).is_some_and(|list| list.enter_all_repeated(intervals, me))
-    }
-
     /// Enters an access to the whole allocation by replacing the word `bits` with `next`. Returns false, and
     /// does nothing, if the word is no longer `bits`. `exclusive` is that of the access.
     #[inline]
@@ -458,33 +460,36 @@ impl AccessHistory {
         true
     }
 
-    /// Enters one access in the interval list if everything that it conflicts with is ordered before it, by
-    /// the `view` for the access. Waits for no operation. Otherwise returns false, and enters nothing: also
-    /// if [`IntervalList::enter_behind`] does.
+    /// Enters accesses, all of this access history, in the interval list if everything that they conflict
+    /// with is ordered before them, by the `view` for the accesses. Waits for no operation.
     ///
     /// A program may use parts of an allocation and the whole of it in turn. So a part has the list take the
     /// last-access word over, if there was a list before.
-    pub(crate) fn enter_part<V: View>(&self, access: &Access<'_>, view: &V) -> bool {
-        let Some(mut list) = self.list.try_lock() else { return false };
-        let Some(list) = list.as_deref_mut() else { return false };
+    pub(crate) fn enter_parts<V: View>(&self, group: &[Access<'_>], view: &V) -> Next {
+        let Some(mut list) = self.list.try_lock() else { return Next::Unclear };
+        let Some(list) = list.as_deref_mut() else { return Next::Unclear };
         let bits = self.last_access.load(SeqCst);
         if bits != LISTED {
             // The first use of an allocation is left to the slow path.
             if bits == 0 {
-                return false;
+                return Next::Unclear;
             }
             self.leave_word(list);
         }
-        list.enter_behind(access.interval(), view)
+        match list.enter_ordered(group.iter().map(Access::interval), view) {
+            0 => Next::Unclear,
+            entered if entered < group.len() => Next::Overtaken,
+            _ => Next::Entered,
+        }
     }
 
-    /// Enters an access to the whole allocation as [`enter_part`](Self::enter_part) does, if the interval
+    /// Enters an access to the whole allocation as [`enter_parts`](Self::enter_parts) does, if the interval
     /// list is in use. Returns to the last-access word if that can hold everything.
     #[cold]
     pub(crate) fn enter_whole_listed<V: View>(&self, access: &Access<'_>, view: &V) -> bool {
         let Some(mut list) = self.list.try_lock() else { return false };
         let Some(list) = self.listed(&mut list) else { return false };
-        let is_entered = list.enter_behind(access.interval(), view);
+        let is_entered = list.enter_ordered(std::iter::once(access.interval()), view) == 1;
         self.shorten(list);
         is_entered
     }
@@ -542,18 +547,10 @@ impl AccessHistory {
         call_site: Option<CallSite>,
     ) {
         let mut list = self.list.lock();
-        let list = list.get_or_insert_with(Box::default);
+        let list = list.get_or_insert_with(|| Box::new(IntervalList::new(self.bytes)));
         self.leave_word(list);
         for (group, view, out) in groups {
-            // If call sites are recorded, each access is entered by itself.
-            let done = if call_site.is_none() {
-                list.enter_repeated(group.iter().map(Access::interval), view.me())
-            } else {
-                0
-            };
-            for access in group.iter().skip(done) {
-                list.enter(access.interval(), view, call_site, out);
-            }
+            list.enter(group.iter().map(Access::interval), view, call_site, out);
         }
         self.shorten(list);
     }
@@ -570,10 +567,10 @@ impl AccessHistory {
                 Ok(_) => {
                     let last_access = LastAccess::unpack(bits);
                     match (last_access, self.readers.get()) {
-                        (LastAccess::Shared { .. }, Some(readers)) => readers
-                            .lock()
-                            .end(|readers| list.take_over(last_access, readers.reads(), self.bytes)),
-                        _ => list.take_over(last_access, std::iter::empty(), self.bytes),
+                        (LastAccess::Shared { .. }, Some(readers)) => {
+                            readers.lock().end(|readers| list.take_over(last_access, readers.reads()))
+                        }
+                        _ => list.take_over(last_access, std::iter::empty()),
                     }
                     break;
                 }
@@ -584,9 +581,7 @@ impl AccessHistory {
 
     /// Returns to the last-access word if that can hold everything in the list.
     fn shorten(&self, list: &mut IntervalList) {
-        if list.len() <= 2
-            && let Some(bits) = list.give_up(self.bytes)
-        {
+        if let Some(bits) = list.give_up() {
             self.last_access.store(bits, Release);
         }
     }
@@ -778,7 +773,7 @@ mod tests {
             let history = AccessHistory::new(200);
             let view = |sequence| SingleStream(Epoch { timeline: TimelineId(1), sequence });
             let (part, whole) = (Access::write(&history, 0..50), Access::write(&history, 0..200));
-            assert!(!history.enter_part(&part, &view(1)), "there is no list yet");
+            assert_eq!(history.enter_parts(&[part], &view(1)), Next::Unclear, "there is no list yet");
             let mut conflicts = Vec::new();
             history.enter(&[part], &view(1), None, &mut conflicts);
             for sequence in [2, 4, 6] {
@@ -786,7 +781,7 @@ mod tests {
                 let word = LastAccess::unpack(history.bits());
                 assert!(matches!(word, LastAccess::Write(epoch) if epoch.sequence == sequence));
                 assert!(!history.enter_whole_listed(&whole, &view(sequence)), "the word is in use");
-                assert!(history.enter_part(&part, &view(sequence + 1)));
+                assert_eq!(history.enter_parts(&[part], &view(sequence + 1)), Next::Entered);
                 assert_eq!(history.bits(), LISTED);
             }
             history.conflicts(whole.interval(), |_| false, &mut conflicts);
@@ -794,7 +789,35 @@ mod tests {
             assert_eq!(sequences, [7, 6]);
             // What another stream did is in the way, and stays.
             let other = SingleStream(Epoch { timeline: TimelineId(2), sequence: 1 });
-            assert!(!history.enter_part(&part, &other) && !history.enter_whole_listed(&whole, &other));
+            assert_eq!(history.enter_parts(&[part], &other), Next::Unclear);
+            assert!(!history.enter_whole_listed(&whole, &other));
+        });
+    }
+
+    #[test]
+    fn parts_are_entered_up_to_the_first_that_is_not_ordered() {
+        in_a_test(|| {
+            let history = AccessHistory::new(100);
+            let by = |timeline, sequence| SingleStream(Epoch { timeline: TimelineId(timeline), sequence });
+            let all = [(0, 10), (20, 30), (30, 40)].map(|(start, end)| Access::write(&history, start..end));
+            let last = |byte| {
+                let mut out = Vec::new();
+                history.conflicts(Access::read(&history, byte..byte + 1).interval(), |_| false, &mut out);
+                out.iter().map(|conflict| (conflict.epoch.timeline.0, conflict.epoch.sequence)).max()
+            };
+            history.enter(&all, &by(1, 1), None, &mut Vec::new());
+            assert_eq!(history.enter_parts(&all, &by(1, 2)), Next::Entered);
+            assert_eq!(history.enter_parts(&all, &by(2, 1)), Next::Unclear);
+            assert_eq!([5, 15, 25, 35].map(last), [Some((1, 2)), None, Some((1, 2)), Some((1, 2))]);
+            // Bytes of another stream are in the way of the second one.
+            history.enter(&[Access::write(&history, 25..26)], &by(2, 2), None, &mut Vec::new());
+            assert_eq!(history.enter_parts(&all, &by(1, 3)), Next::Overtaken);
+            assert_eq!([5, 22, 25, 35].map(last), [Some((1, 3)), Some((1, 2)), Some((2, 2)), Some((1, 2))]);
+            // Bytes of one segment, of two, and of a part of one.
+            for part in [30..40, 15..24, 33..35] {
+                assert_eq!(history.enter_parts(&[Access::write(&history, part)], &by(1, 4)), Next::Entered);
+            }
+            assert_eq!([22, 24, 33, 36].map(last), [4, 2, 4, 4].map(|sequence| Some((1, sequence))));
         });
     }
 }

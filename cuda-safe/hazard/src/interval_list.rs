@@ -1,317 +1,267 @@
-//! The interval list: the accesses of one allocation, sorted by first byte.
+//! The interval list: who accessed which bytes of one allocation.
+//!
+//! The bytes are cut into *segments*, which neither overlap nor leave gaps. A segment has the accesses to
+//! its bytes that still matter, as a whole allocation has: as a rule its last write, and the reads since. An
+//! access cuts at its first byte and behind its last one, and the cuts stay. So a program that uses the same
+//! parts again finds their segments, and stores one epoch in each.
+//!
+//! Accesses to the whole allocation stand beside the segments. They are compared with the *joined clocks* of
+//! everything that was entered in segments, and not with each segment. A write that is ordered after all of
+//! it begins a new *generation*: the entries of earlier generations are redundant, and their segments count
+//! as empty.
+//!
+//! # Which cuts are forgotten
+//! An access that goes on over a cut looks at both sides of it. If no access has begun there since the last
+//! one that went on over it, and both sides have the same entries, the two segments become one, and nothing
+//! is lost. So for each time that a cut is used, it costs the accesses that go on over it twice at most.
 
-use crate::clock::{Epoch, SequenceNumber, TimelineId};
-use crate::entry::{AccessEntry, Conflict, FirstWrite, Interval, Mode, View, outside, redundant};
+use std::collections::BTreeSet;
+
+use crate::clock::{Epoch, TimelineId, VectorClock};
+use crate::entry::{AccessEntry, Conflict, Entries, FirstWrite, Interval, Mode, View};
+use crate::hash::AddressMap;
 use crate::last_access::LastAccess;
 use crate::wait_log::CallSite;
 
-/// With more entries than this, the list is compacted.
-const COMPACT_AT: usize = 64;
+/// With more segments than this, the list is compacted.
+const COMPACT_AT: usize = 8_192;
 
-/// With more entries than this, accesses of one stream are merged although their sequence numbers differ: the
-/// list then has 2.5 MiB.
+/// With more segments than this that are in use, what was entered in them counts for the whole allocation:
+/// the list then has 9 MiB.
 const AT_MOST: usize = 65_536;
 
-/// The accesses of one allocation, sorted by first byte.
+/// Neighbouring bytes with the same accesses.
 #[derive(Debug)]
-pub(crate) struct IntervalList {
-    entries: Vec<AccessEntry>,
-    /// Whether some entries may overlap that are not of the same bytes. Otherwise the last bytes are in order
-    /// as the first bytes are.
-    overlapping: bool,
-    /// No entry is longer than this: a search among overlapping entries begins that far before its bytes.
-    longest: usize,
-    /// The finger: where the entry of the next access is expected, behind the last one's, as parts are mostly
-    /// used in order. Any number is correct.
+struct Segment {
+    start: usize,
+    end: usize,
+    /// The position of the segment behind it; of the last one, that of the first.
     next: usize,
-    /// The length at which to compact next.
-    limit: usize,
-    /// Reused for its capacity.
-    scratch: Vec<AccessEntry>,
+    /// The generation of the entries.
+    generation: u64,
+    /// Whether an access has begun here since the last one that went on over the first byte.
+    is_used: bool,
+    entries: Entries,
 }
 
-impl Default for IntervalList {
-    /// Returns an empty list.
-    fn default() -> Self {
-        let (entries, scratch) = (Vec::new(), Vec::new());
-        Self { entries, overlapping: false, longest: 0, next: 0, limit: COMPACT_AT, scratch }
+impl Segment {
+    /// Drops the entries of an earlier generation.
+    #[inline]
+    fn begin(&mut self, generation: u64) {
+        if self.generation != generation {
+            self.generation = generation;
+            self.entries.clear();
+        }
     }
+}
+
+/// The accesses of one allocation.
+#[derive(Debug)]
+pub(crate) struct IntervalList {
+    /// The bytes of the allocation.
+    bytes: usize,
+    /// The accesses to all of them.
+    whole: Entries,
+    /// In any order; the first one has the first byte.
+    segments: Vec<Segment>,
+    /// The first bytes of the segments.
+    starts: BTreeSet<usize>,
+    /// The positions of the segments, by their first bytes.
+    positions: AddressMap<usize>,
+    /// The positions that are not in use.
+    free: Vec<usize>,
+    generation: u64,
+    /// The joined clocks of the reads and of the writes that were entered in segments of this generation.
+    reads: VectorClock,
+    writes: VectorClock,
+    /// The number of segments at which to compact next.
+    limit: usize,
 }
 
 impl IntervalList {
-    /// Returns the list of an allocation of `bytes` bytes that an operation has made.
-    #[cold]
-    pub(crate) fn written(bytes: usize, first: FirstWrite) -> Self {
-        let FirstWrite { epoch, call_site } = first;
-        let entry = AccessEntry { start: 0, end: bytes, mode: Mode::Write, epoch, call_site };
-        Self { entries: vec![entry], longest: bytes, ..Self::default() }
+    /// Creates the empty list of an allocation of `bytes` bytes.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let mut list = Self {
+            bytes,
+            whole: Entries::default(),
+            segments: Vec::new(),
+            starts: BTreeSet::new(),
+            positions: AddressMap::default(),
+            free: Vec::new(),
+            generation: 0,
+            reads: VectorClock::new(),
+            writes: VectorClock::new(),
+            limit: COMPACT_AT,
+        };
+        list.forget_segments();
+        list
     }
 
-    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes, and the `reads` of
-    /// several streams. The list must be empty.
-    pub(crate) fn take_over(
-        &mut self,
-        last_access: LastAccess,
-        reads: impl Iterator<Item = Epoch>,
-        bytes: usize,
-    ) {
-        let entry = |mode, epoch| AccessEntry { start: 0, end: bytes, mode, epoch, call_site: None };
-        let (write, read) = last_access.parts();
-        self.entries.extend(write.map(|epoch| entry(Mode::Write, epoch)));
-        self.entries.extend(read.into_iter().chain(reads).map(|epoch| entry(Mode::Read, epoch)));
-        self.longest = bytes;
+    /// Creates the list of an allocation of `bytes` bytes that an operation has made.
+    #[cold]
+    pub(crate) fn written(bytes: usize, first: FirstWrite) -> Self {
+        let mut list = Self::new(bytes);
+        list.whole.join(AccessEntry::new(Mode::Write, first.epoch, first.call_site));
+        list
+    }
+
+    /// Takes over the accesses of the last-access word, and the `reads` of several streams. The list must be
+    /// empty.
+    pub(crate) fn take_over(&mut self, last_access: LastAccess, reads: impl Iterator<Item = Epoch>) {
+        self.whole = Entries::new(last_access, reads);
     }
 
     /// Returns the last-access word that holds everything in the list, and empties the list, if there is such
-    /// a word.
-    pub(crate) fn give_up(&mut self, bytes: usize) -> Option<u64> {
-        let whole = |entry: &AccessEntry| entry.is_of(0, bytes) && entry.call_site.is_none();
-        let last_access = match self.entries.as_slice() {
-            [] => LastAccess::Empty,
-            [one] if whole(one) && one.mode == Mode::Write => LastAccess::Write(one.epoch),
-            [one] if whole(one) => LastAccess::Read(one.epoch),
-            [a, b] if whole(a) && whole(b) && a.epoch.timeline == b.epoch.timeline && a.mode != b.mode => {
-                let (write, read) = if a.mode == Mode::Write { (a, b) } else { (b, a) };
-                LastAccess::Both { write: write.epoch, read: read.epoch.sequence }
-            }
-            _ => return None,
-        };
-        let bits = last_access.pack()?;
-        self.entries.clear();
-        (self.overlapping, self.longest, self.limit) = (false, 0, COMPACT_AT);
+    /// a word. The cuts stay.
+    pub(crate) fn give_up(&mut self) -> Option<u64> {
+        if self.joined(Mode::Write).next().is_some() {
+            return None;
+        }
+        let bits = self.whole.last_access()?.pack()?;
+        self.whole = Entries::default();
         Some(bits)
     }
 
-    /// Returns the range of positions of the entries that may overlap the bytes.
-    #[inline]
-    fn window(&self, interval: Interval) -> (usize, usize) {
-        let (entries, longest) = (&self.entries, self.longest);
-        let low = if self.overlapping {
-            entries.partition_point(|entry| entry.start.saturating_add(longest) <= interval.start)
-        } else {
-            entries.partition_point(|entry| entry.end <= interval.start)
-        };
-        let high = entries.partition_point(|entry| entry.start < interval.end);
-        (low.min(high), high)
+    /// Returns the timeline that made every access which has not completed. Returns `None` if there are
+    /// several, or none.
+    pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
+        let parts = self.live(0, self.bytes).flat_map(|segment| segment.entries.iter());
+        let epochs = self.whole.iter().chain(parts).map(|entry| entry.epoch());
+        let mut users = epochs.filter(|epoch| !completed(*epoch)).map(|epoch| epoch.timeline);
+        let first = users.next()?;
+        users.all(|user| user == first).then_some(first)
     }
 
-    /// [`window`](Self::window), which looks at the position `at` first.
-    #[inline]
-    fn window_at(&self, at: usize, interval: Interval) -> (usize, usize) {
-        let Some((before, behind)) = self.entries.split_at_checked(at) else { return self.window(interval) };
-        let here = !self.overlapping
-            && before.last().is_none_or(|before| before.end <= interval.start)
-            && behind.first().is_none_or(|first| first.end > interval.start);
-        if !here {
-            return self.window(interval);
+    /// Drops what has completed.
+    pub(crate) fn prune(&mut self, completed: impl Fn(Epoch) -> bool) {
+        self.whole.prune(&completed);
+        if self.joined(Mode::Write).all(completed) {
+            self.begin_generation();
         }
-        let met = behind.iter().take_while(|entry| entry.start < interval.end).count();
-        (at, at + met)
     }
 
-    /// Returns those of these entries that an access conflicts with.
     #[inline]
-    fn conflicting(
-        &self,
-        (low, high): (usize, usize),
-        interval: Interval,
-    ) -> impl Iterator<Item = &AccessEntry> {
-        let meets = move |entry: &&AccessEntry| entry.end > interval.start && entry.conflicts(interval);
-        self.entries[low..high].iter().filter(meets)
+    fn is_whole(&self, interval: Interval) -> bool {
+        interval.start == 0 && interval.end == self.bytes
     }
 
-    /// Enters one access if it is ordered after everything that it conflicts with, and that is of the same
-    /// bytes, one entry, or redundant. Otherwise returns false, and does nothing, also if the list is so long
-    /// that it has to be compacted.
-    pub(crate) fn enter_behind<V: View>(&mut self, interval: Interval, view: &V) -> bool {
+    /// Returns the joined clocks of what an access of mode `mode` to the whole conflicts with in segments.
+    #[inline]
+    fn joined(&self, mode: Mode) -> impl Iterator<Item = Epoch> {
+        let reads = (mode == Mode::Write).then(|| self.reads.iter());
+        self.writes.iter().chain(reads.into_iter().flatten())
+    }
+
+    /// Returns whether everything in segments that an access of mode `mode` to the whole conflicts with is
+    /// ordered before it. What the operation itself has entered hides what stood there before.
+    #[inline]
+    fn are_before<V: View>(&self, mode: Mode, view: &V) -> bool {
+        self.joined(mode).all(|epoch| view.is_after(epoch) && epoch != view.me())
+    }
+
+    /// Makes everything in segments redundant.
+    fn begin_generation(&mut self) {
+        self.generation += 1;
+        self.reads.clear();
+        self.writes.clear();
+    }
+}
+
+/// The accesses.
+impl IntervalList {
+    /// Enters accesses as long as each is ordered after everything that it conflicts with. Returns how many
+    /// are entered: none if the list is so long that it has to be compacted.
+    pub(crate) fn enter_ordered<V: View>(
+        &mut self,
+        intervals: impl ExactSizeIterator<Item = Interval> + Clone,
+        view: &V,
+    ) -> usize {
+        let is_write = intervals.clone().any(Interval::writes);
+        let mode = if is_write { Mode::Write } else { Mode::Read };
+        if !self.whole.are_before(mode, view) || self.len() + 2 * intervals.len() > self.limit {
+            return 0;
+        }
+        let (me, by_own_order) = (view.me(), view.is_after_own());
+        let mut entered = 0;
+        for interval in intervals {
+            let is_again = by_own_order && self.enter_again(interval, me);
+            if !is_again && !self.enter_one_ordered(interval, view) {
+                break;
+            }
+            entered += 1;
+        }
+        entered
+    }
+
+    /// Enters an access to the bytes of one segment, which only the operation's own stream has accessed since
+    /// the last access to the whole. Returns false, with nothing entered, for any other.
+    ///
+    /// The steady state of most programs: one comparison and one store.
+    #[expect(clippy::inline_always, reason = "measured: a call costs a third of it")]
+    #[inline(always)]
+    fn enter_again(&mut self, interval: Interval, me: Epoch) -> bool {
+        let at = self.positions.get(&interval.start);
+        let Some(segment) = at.and_then(|at| self.segments.get_mut(*at)) else { return false };
+        if segment.end != interval.end {
+            return false;
+        }
+        segment.begin(self.generation);
+        let is_entered = segment.entries.enter_own(interval.mode, me);
+        if is_entered {
+            segment.is_used = true;
+            let clock = if interval.writes() { &mut self.writes } else { &mut self.reads };
+            clock.add(me);
+        }
+        is_entered
+    }
+
+    /// Enters an access to a part, or to the whole, if everything that it conflicts with in segments is
+    /// ordered before it.
+    #[inline(never)]
+    fn enter_one_ordered<V: View>(&mut self, interval: Interval, view: &V) -> bool {
+        let mode = interval.mode;
+        let new = AccessEntry::new(mode, view.me(), None);
         if interval.is_empty() {
             return false;
         }
-        let window = self.window_at(self.next, interval);
-        if self.conflicting(window, interval).any(|entry| !view.is_after(entry.epoch)) {
-            return false;
+        if self.is_whole(interval) {
+            let is_ordered = self.are_before(mode, view);
+            if is_ordered {
+                self.put_whole(new, view);
+            }
+            return is_ordered;
         }
-        let me = view.me();
-        let met = &mut self.entries[window.0..window.1];
-        let is_of_these = |entry: &AccessEntry| entry.is_of(interval.start, interval.end);
-        // What `put` does to the entry that this repeats.
-        if let [only] = met
-            && is_of_these(only)
-            && only.mode == interval.mode
-            && only.epoch.timeline == me.timeline
-        {
-            (only.epoch, only.call_site) = (me, None);
-            self.next = window.0 + 1;
-            return true;
+        let first = self.cut_out(interval);
+        let is_ordered = self.live(first, interval.end).all(|segment| segment.entries.are_before(mode, view));
+        if is_ordered {
+            self.put(first, interval.end, new, view);
         }
-        let same = met.iter().all(is_of_these);
-        // A cut leaves two pieces.
-        if self.entries.len() + 2 > self.limit {
-            return false;
-        }
-        let met = &self.entries[window.0..window.1];
-        if !same && (self.overlapping || met.len() > 1 && !are_replaced(met, interval, view)) {
-            return false;
-        }
-        self.put(window, same, interval, view, None);
-        true
+        is_ordered
     }
 
-    /// Enters one access, collects what it conflicts with and drops what it makes redundant.
+    /// Enters accesses, and collects what they conflict with.
     pub(crate) fn enter<V: View>(
         &mut self,
-        interval: Interval,
+        intervals: impl Iterator<Item = Interval> + Clone,
         view: &V,
         call_site: Option<CallSite>,
         out: &mut Vec<Conflict>,
     ) {
-        if interval.is_empty() {
-            return;
+        for interval in intervals.clone() {
+            self.conflicts(interval, |epoch| view.is_after(epoch), out);
         }
-        let window = self.window_at(self.next, interval);
-        let unordered = self.conflicting(window, interval).filter(|entry| !view.is_after(entry.epoch));
-        out.extend(unordered.map(AccessEntry::as_conflict));
-        let met = &self.entries[window.0..window.1];
-        let same = met.iter().all(|entry| entry.is_of(interval.start, interval.end));
-        self.put(window, same, interval, view, call_site);
-        if self.entries.len() > self.limit {
-            self.compact(view);
-        }
-    }
-
-    /// Enters one access whose conflicts were collected. If all entries that it meets are of the `same`
-    /// bytes, as when one stream writes them and another one reads them, nothing is cut.
-    #[inline]
-    fn put<V: View>(
-        &mut self,
-        window: (usize, usize),
-        same: bool,
-        interval: Interval,
-        view: &V,
-        call_site: Option<CallSite>,
-    ) {
-        self.longest = self.longest.max(interval.end - interval.start);
-        self.next = window.0 + 1;
-        let new = AccessEntry::new(interval, view.me(), call_site);
-        if same {
-            self.replace_same(window, new, interval, view);
-        } else {
-            self.replace_others(window, new, interval, view);
-        }
-    }
-
-    /// Enters one access over entries of other bytes.
-    #[cold]
-    fn replace_others<V: View>(
-        &mut self,
-        window: (usize, usize),
-        new: AccessEntry,
-        interval: Interval,
-        view: &V,
-    ) {
-        if !self.overlapping && are_replaced(&self.entries[window.0..window.1], interval, view) {
-            self.replace_redundant(window, new);
-        } else {
-            self.cut(window, interval, Some(new), |entry| redundant(entry, interval, view));
-        }
-    }
-
-    /// Enters one access in the place of entries that it [replaces](are_replaced). What sticks out of it on
-    /// either side stays.
-    fn replace_redundant(&mut self, (mut low, mut high): (usize, usize), new: AccessEntry) {
-        let met = &self.entries[low..high];
-        let first = met.first().copied().filter(|first| first.start < new.start);
-        let sticks_out = met.last().is_some_and(|last| last.end > new.end);
-        if let Some(first) = first {
-            if sticks_out && met.len() == 1 {
-                self.entries.insert(high, first);
-                high += 1;
-            }
-            self.entries[low].end = new.start;
-            low += 1;
-        }
-        if sticks_out {
-            high -= 1;
-            self.entries[high].start = new.end;
-        }
-        match self.entries.get_mut(low..high) {
-            Some([first, others @ ..]) => {
-                *first = new;
-                if !others.is_empty() {
-                    self.entries.drain(low + 1..high);
-                }
-            }
-            _ => self.entries.insert(low, new),
-        }
-        self.next = low + 1;
-    }
-
-    /// Enters one access in the place of those entries, all of the same bytes, that it makes redundant.
-    #[inline]
-    fn replace_same<V: View>(
-        &mut self,
-        (low, high): (usize, usize),
-        new: AccessEntry,
-        interval: Interval,
-        view: &V,
-    ) {
-        match &mut self.entries[low..high] {
-            // Parts that are used for the first time.
-            [] => self.entries.insert(low, new),
-            // The steady state of a chunked program: this stream did the same to these bytes before, and no
-            // other stream since.
-            [only] if only.mode == interval.mode && only.epoch.timeline == new.epoch.timeline => *only = new,
-            several => {
-                let mut remaining = 0;
-                for at in 0..several.len() {
-                    if !redundant(&several[at], interval, view) {
-                        several.swap(remaining, at);
-                        remaining += 1;
-                    }
-                }
-                if let Some(first) = several.get_mut(remaining) {
-                    *first = new;
-                    self.entries.drain(low + remaining + 1..high);
-                } else {
-                    self.entries.insert(high, new);
-                }
-                self.next += remaining;
-            }
-        }
-    }
-
-    /// Drops from some entries what `interval` covers, if they are redundant, and adds another entry.
-    #[inline(never)]
-    fn cut(
-        &mut self,
-        (low, high): (usize, usize),
-        interval: Interval,
-        new: Option<AccessEntry>,
-        is_redundant: impl Fn(&AccessEntry) -> bool,
-    ) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        for entry in &self.entries[low..high] {
-            if entry.end > interval.start && is_redundant(entry) {
-                scratch.extend(outside(entry, interval));
+        for interval in intervals.filter(|interval| !interval.is_empty()) {
+            let new = AccessEntry::new(interval.mode, view.me(), call_site);
+            if self.is_whole(interval) {
+                self.put_whole(new, view);
             } else {
-                scratch.push(*entry);
+                let first = self.cut_out(interval);
+                self.put(first, interval.end, new, view);
             }
         }
-        scratch.extend(new);
-        scratch.sort_unstable_by_key(|entry| (entry.start, entry.end));
-        // No other entries overlap these.
-        self.overlapping |= has_overlaps(&scratch);
-        self.entries.splice(low..high, scratch.drain(..));
-        self.scratch = scratch;
-    }
-
-    /// Drops what `interval`, entered before, has made redundant now that its waits are in place.
-    pub(crate) fn settle<V: View>(&mut self, interval: Interval, view: &V) {
-        let me = view.me();
-        self.cut(self.window(interval), interval, None, |entry| {
-            entry.epoch.timeline != me.timeline && redundant(entry, interval, view)
-        });
+        if self.len() > self.limit {
+            self.compact(|epoch| view.completed(epoch));
+        }
     }
 
     /// Collects what `interval` conflicts with and `ordered` returns false for, and changes nothing.
@@ -321,171 +271,196 @@ impl IntervalList {
         ordered: impl Fn(Epoch) -> bool,
         out: &mut Vec<Conflict>,
     ) {
-        let conflicting = self.conflicting(self.window(interval), interval);
-        out.extend(conflicting.filter(|entry| !ordered(entry.epoch)).map(AccessEntry::as_conflict));
-    }
-
-    /// Returns the timeline that made every access which has not completed. Returns `None` if there are
-    /// several, or none.
-    pub(crate) fn only_user(&self, completed: impl Fn(Epoch) -> bool) -> Option<TimelineId> {
-        let pending = self.entries.iter().filter(|entry| !completed(entry.epoch));
-        let mut users = pending.map(|entry| entry.epoch.timeline);
-        let first = users.next()?;
-        users.all(|user| user == first).then_some(first)
-    }
-
-    /// Returns how many entries there are.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-}
-
-/// Accesses that repeat what their stream did last to the same bytes: only a sequence number is entered.
-impl IntervalList {
-    /// Enters accesses from the first on as long as they [repeat](Self::count_repeated) their entries;
-    /// returns how many. The steady state of a program that uses many parts again and again.
-    pub(crate) fn enter_repeated(
-        &mut self,
-        intervals: impl ExactSizeIterator<Item = Interval> + Clone,
-        me: Epoch,
-    ) -> usize {
-        let (low, done) = self.count_repeated(intervals, me.timeline);
-        self.set_sequence(low, done, me.sequence);
-        self.next = low + done;
-        done
-    }
-
-    /// Returns the position of the first access's entry, and how many accesses from the first on repeat their
-    /// entries: each is of the same bytes and mode as the entry at its position, which is of this stream and
-    /// meets no other entry.
-    #[inline]
-    fn count_repeated(
-        &self,
-        intervals: impl Iterator<Item = Interval> + Clone,
-        timeline: TimelineId,
-    ) -> (usize, usize) {
-        let Some(first) = intervals.clone().next() else { return (0, 0) };
-        let low = self.entries.partition_point(|entry| entry.start < first.start);
-        // If entries before it may reach into it, the answer is none.
-        let longest = if self.overlapping { self.longest } else { 0 };
-        let reaches =
-            |before: &AccessEntry| before.end.max(before.start.saturating_add(longest)) > first.start;
-        if low.checked_sub(1).and_then(|before| self.entries.get(before)).is_some_and(reaches) {
-            return (0, 0);
+        let mode = interval.mode;
+        if interval.is_empty() {
+            return;
         }
-        let entries = self.entries.get(low..).unwrap_or_default();
-        let (mut done, mut reach) = (0, 0);
-        for (interval, entry) in intervals.zip(entries) {
-            let same = entry.is_of(interval.start, interval.end)
-                && entry.mode == interval.mode
-                && entry.call_site.is_none();
-            if !(same && entry.start >= reach && entry.epoch.timeline == timeline) {
+        let mut add = |entries: &Entries| {
+            let found = entries.iter().filter(|entry| entry.conflicts(mode) && !ordered(entry.epoch()));
+            out.extend(found.map(|entry| entry.as_conflict()));
+        };
+        if !(self.is_whole(interval) && self.joined(mode).all(&ordered)) {
+            let segments = self.live(self.position(interval.start), interval.end);
+            segments.for_each(|segment| add(&segment.entries));
+        }
+        add(&self.whole);
+    }
+
+    /// Enters an access to the whole, and drops what it makes redundant.
+    fn put_whole<V: View>(&mut self, new: AccessEntry, view: &V) {
+        self.whole.enter(new, view);
+        if new.mode == Mode::Write && self.are_before(Mode::Write, view) {
+            self.begin_generation();
+        }
+    }
+
+    /// Enters an access to the segments from `at` on that begin before `end`, and drops what it makes
+    /// redundant.
+    #[inline]
+    fn put<V: View>(&mut self, mut at: usize, end: usize, new: AccessEntry, view: &V) {
+        let clock = if new.mode == Mode::Write { &mut self.writes } else { &mut self.reads };
+        clock.add(new.epoch());
+        self.segments[at].is_used = true;
+        loop {
+            if self.segments[at].end < end {
+                self.absorb(at, end);
+            }
+            let segment = &mut self.segments[at];
+            segment.begin(self.generation);
+            segment.entries.enter(new, view);
+            if segment.end >= end {
                 break;
             }
-            reach = entry.end;
-            done += 1;
-        }
-        // The last one may meet the entry behind it.
-        if entries.get(done).is_some_and(|behind| behind.start < reach) {
-            done -= 1;
-        }
-        (low, done)
-    }
-
-    /// Gives `count` entries a later sequence number of their stream. A loop of its own that stores only what
-    /// changes: it takes as long as all the rest.
-    #[inline]
-    fn set_sequence(&mut self, low: usize, count: usize, sequence: SequenceNumber) {
-        for entry in self.entries.get_mut(low..).unwrap_or_default().iter_mut().take(count) {
-            entry.epoch.sequence = sequence;
+            at = segment.next;
         }
     }
 
-    /// Enters accesses if all of them repeat their entries. Otherwise returns false, and does nothing.
-    pub(crate) fn enter_all_repeated(
-        &mut self,
-        intervals: impl ExactSizeIterator<Item = Interval> + Clone,
-        me: Epoch,
-    ) -> bool {
-        let many = intervals.len();
-        let (low, done) = self.count_repeated(intervals, me.timeline);
-        if done < many || many == 0 {
-            return false;
-        }
-        self.set_sequence(low, done, me.sequence);
-        self.next = low + done;
-        true
-    }
-}
-
-/// The ways in which a list gets shorter.
-impl IntervalList {
-    /// Drops what has completed.
-    pub(crate) fn prune(&mut self, completed: impl Fn(Epoch) -> bool) {
-        self.entries.retain(|entry| !completed(entry.epoch));
-        self.measure();
-    }
-
-    /// Determines `longest` and `overlapping` from all entries.
-    fn measure(&mut self) {
-        self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
-        self.overlapping = has_overlaps(&self.entries);
-    }
-
-    /// Makes the list shorter: drops what has completed, merges equal neighbours and, if that is not enough,
-    /// merges the accesses of each stream, the last sequence number standing for all. Only this last step
-    /// loses precision, and it errs towards waiting.
-    pub(crate) fn compact<V: View>(&mut self, view: &V) {
-        self.prune(|epoch| view.completed(epoch));
-        self.join(|a, b| a.epoch == b.epoch && a.end >= b.start);
-        if self.entries.len() > AT_MOST {
-            self.entries
-                .sort_unstable_by_key(|entry| (entry.epoch.timeline, entry.mode == Mode::Write, entry.start));
-            self.join(|a, b| a.epoch.timeline == b.epoch.timeline);
-            self.entries.sort_unstable_by_key(|entry| (entry.start, entry.end));
-        }
-        self.measure();
-        self.limit = COMPACT_AT.max(self.entries.len() * 2);
-    }
-
-    /// Merges neighbours of the same mode for which `same` returns true.
-    fn join(&mut self, same: impl Fn(&AccessEntry, &AccessEntry) -> bool) {
-        self.entries.dedup_by(|next, last| {
-            let join = last.mode == next.mode && same(last, next);
-            if join {
-                last.end = last.end.max(next.end);
-                last.start = last.start.min(next.start);
-                if next.epoch.sequence > last.epoch.sequence {
-                    last.epoch = next.epoch;
-                    last.call_site = next.call_site;
-                }
+    /// Drops what `interval`, entered before, has made redundant now that its waits are in place.
+    pub(crate) fn settle<V: View>(&mut self, interval: Interval, view: &V) {
+        if self.is_whole(interval) {
+            self.whole.settle(interval.mode, view);
+            if interval.writes() && self.are_before(Mode::Write, view) {
+                self.begin_generation();
             }
-            join
-        });
+            return;
+        }
+        let mut at = self.cut_out(interval);
+        loop {
+            let segment = &mut self.segments[at];
+            segment.entries.settle(interval.mode, view);
+            if segment.end >= interval.end {
+                return;
+            }
+            at = segment.next;
+        }
     }
 }
 
-/// Returns whether an access makes all of these entries redundant, and no two are of the same bytes.
-#[cold]
-fn are_replaced<V: View>(entries: &[AccessEntry], interval: Interval, view: &V) -> bool {
-    entries.windows(2).all(|pair| matches!(pair, [a, b] if a.end <= b.start))
-        && entries.iter().all(|entry| redundant(entry, interval, view))
+/// The segments.
+impl IntervalList {
+    /// Returns how many segments there are.
+    #[inline]
+    fn len(&self) -> usize {
+        self.segments.len() - self.free.len()
+    }
+
+    /// Returns the position of the segment that has the byte.
+    #[inline]
+    fn position(&self, byte: usize) -> usize {
+        let found = self.positions.get(&byte).or_else(|| {
+            let start = self.starts.range(..byte).next_back()?;
+            self.positions.get(start)
+        });
+        found.copied().unwrap_or(0)
+    }
+
+    /// Returns the segments from a position on that begin before `end` and have entries.
+    #[inline]
+    fn live(&self, first: usize, end: usize) -> impl Iterator<Item = &Segment> {
+        let segment = |at: usize| self.segments.get(at);
+        let all =
+            std::iter::successors(
+                segment(first),
+                move |last| {
+                    if last.end < end { segment(last.next) } else { None }
+                },
+            );
+        all.filter(|segment| segment.generation == self.generation)
+    }
+
+    /// Makes segments begin at the first byte and behind the last one. Returns the position of the first.
+    #[inline]
+    fn cut_out(&mut self, interval: Interval) -> usize {
+        let first = self.cut(interval.start);
+        if self.segments[first].end != interval.end && interval.end < self.bytes {
+            self.cut(interval.end);
+        }
+        first
+    }
+
+    /// Makes a segment begin at a byte, and returns its position.
+    #[inline]
+    fn cut(&mut self, byte: usize) -> usize {
+        let at = self.position(byte);
+        if self.segments[at].start == byte { at } else { self.split(at, byte) }
+    }
+
+    #[cold]
+    fn split(&mut self, at: usize, byte: usize) -> usize {
+        let position = self.free.pop().unwrap_or(self.segments.len());
+        let old = &mut self.segments[at];
+        let new = Segment { start: byte, is_used: false, entries: old.entries.clone(), ..*old };
+        (old.end, old.next) = (byte, position);
+        match self.segments.get_mut(position) {
+            Some(free) => *free = new,
+            None => self.segments.push(new),
+        }
+        self.starts.insert(byte);
+        self.positions.insert(byte, position);
+        position
+    }
+
+    /// Makes the segments behind `at` that begin before `end` one with it, up to the first cut that is not
+    /// forgotten.
+    fn absorb(&mut self, at: usize, end: usize) {
+        while self.segments[at].end < end {
+            let position = self.segments[at].next;
+            let Ok([segment, next]) = self.segments.get_disjoint_mut([at, position]) else { return };
+            let is_used = std::mem::take(&mut next.is_used);
+            if is_used || (segment.generation, &segment.entries) != (next.generation, &next.entries) {
+                return;
+            }
+            (segment.end, segment.next) = (next.end, next.next);
+            self.starts.remove(&next.start);
+            self.positions.remove(&next.start);
+            self.free.push(position);
+        }
+    }
+
+    /// Forgets the cuts between equal entries, apart from those that have completed. If that is not enough,
+    /// what was entered in segments counts for the whole allocation, the last sequence number of each stream
+    /// standing for all: this last step loses precision, and errs towards waiting.
+    #[cold]
+    fn compact(&mut self, completed: impl Fn(Epoch) -> bool) {
+        let mut at = 0;
+        loop {
+            let segment = &mut self.segments[at];
+            segment.begin(self.generation);
+            (segment.is_used, at) = (false, segment.next);
+            segment.entries.prune(&completed);
+            if at == 0 {
+                break;
+            }
+        }
+        loop {
+            self.absorb(at, self.bytes);
+            at = self.segments[at].next;
+            if at == 0 {
+                break;
+            }
+        }
+        if self.len() > AT_MOST {
+            let entries: Vec<Entries> = self.live(0, self.bytes).map(|it| it.entries.clone()).collect();
+            entries.iter().flat_map(Entries::iter).for_each(|entry| self.whole.join(entry));
+            self.forget_segments();
+            self.begin_generation();
+        }
+        self.limit = (self.len() * 2).clamp(COMPACT_AT, AT_MOST);
+    }
+
+    /// Makes all bytes one segment without entries.
+    fn forget_segments(&mut self) {
+        let (end, entries, generation) = (self.bytes, Entries::default(), self.generation);
+        self.segments = vec![Segment { start: 0, end, next: 0, generation, is_used: false, entries }];
+        self.free.clear();
+        (self.starts, self.positions) = (BTreeSet::from([0]), AddressMap::from_iter([(0, 0)]));
+    }
 }
 
-/// Returns whether some of these sorted entries overlap though they are of different bytes.
-pub(crate) fn has_overlaps(entries: &[AccessEntry]) -> bool {
-    // If no two neighbours do, the ends are in order too.
-    entries.windows(2).any(|pair| match pair {
-        [a, b] => a.end > b.start && !a.is_of(b.start, b.end),
-        _ => false,
-    })
-}
-
-/// A list with a finger and fast paths, beside one without.
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::history::{Access, AccessHistory};
+    use crate::happens_before::{HappensBefore, SequenceNumber};
     use crate::primitives::in_a_test;
 
     /// The view of a stream that is ordered after no other stream.
@@ -501,125 +476,312 @@ pub(crate) mod tests {
         fn is_after(&self, epoch: Epoch) -> bool {
             epoch.timeline == self.0.timeline
         }
+        fn is_after_own(&self) -> bool {
+            true
+        }
+    }
+
+    fn by(timeline: u32, sequence: SequenceNumber) -> SingleStream {
+        SingleStream(Epoch { timeline: TimelineId(timeline), sequence })
+    }
+
+    fn write(start: usize, end: usize) -> Interval {
+        Interval { start, end, mode: Mode::Write }
+    }
+
+    /// Enters an access, and returns what it conflicts with.
+    fn enter(list: &mut IntervalList, interval: Interval, view: &impl View) -> Vec<Epoch> {
+        let mut out = Vec::new();
+        list.enter(std::iter::once(interval), view, None, &mut out);
+        out.iter().map(|conflict| conflict.epoch).collect()
+    }
+
+    impl IntervalList {
+        /// Returns the first bytes of the segments, which are checked.
+        fn cuts(&self) -> Vec<usize> {
+            let all = std::iter::successors(Some(&self.segments[0]), |last| {
+                (last.next != 0).then(|| &self.segments[last.next])
+            });
+            let all: Vec<&Segment> = all.collect();
+            assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start && pair[0].start < pair[0].end));
+            assert_eq!((all[0].start, all[all.len() - 1].end, all.len()), (0, self.bytes, self.len()));
+            let cuts: Vec<usize> = all.iter().map(|segment| segment.start).collect();
+            assert!(self.starts.iter().eq(&cuts) && self.positions.len() == cuts.len());
+            assert!(all.iter().all(|it| std::ptr::eq(*it, &self.segments[self.positions[&it.start]])));
+            cuts
+        }
+    }
+
+    /// The view of a timeline's next operation, by an order in which some operations have completed.
+    struct InOrder<'a> {
+        order: &'a HappensBefore,
+        completed: &'a [Epoch],
+        me: Epoch,
+    }
+
+    impl View for InOrder<'_> {
+        fn me(&self) -> Epoch {
+            self.me
+        }
+        fn completed(&self, epoch: Epoch) -> bool {
+            self.completed.contains(&epoch)
+        }
+        fn is_after(&self, epoch: Epoch) -> bool {
+            self.completed(epoch) || self.order.is_before_next(epoch, self.me.timeline)
+        }
+        fn is_after_own(&self) -> bool {
+            true
+        }
+    }
+
+    /// An operation of the list beside all operations: what is found, is a conflict, and what is not found
+    /// comes before what is.
+    #[test]
+    fn the_list_finds_the_conflicts_that_are_among_all_operations() {
+        const BYTES: usize = 24;
+        struct Operation {
+            epoch: Epoch,
+            intervals: Vec<Interval>,
+            before: VectorClock,
+        }
+        let mut state = 7_u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % below
+        };
+        let (mut fast, mut found, mut generations, mut forgotten) = (0, 0, 0, 0);
+        for _ in 0..2_000 {
+            let mut order = HappensBefore::new();
+            let streams = [(); 3].map(|()| order.timeline(0, crate::Kind::NonBlocking));
+            let mut list = IntervalList::new(BYTES);
+            let (mut all, mut completed): (Vec<Operation>, Vec<Epoch>) = (Vec::new(), Vec::new());
+            for _ in 0..30 {
+                let stream = streams[random(streams.len())];
+                let mut interval = || {
+                    let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
+                    match random(4) {
+                        0 => Interval { start: 0, end: BYTES, mode },
+                        1 => Interval { start: 4 * random(4), end: 4 * (4 + random(2)), mode },
+                        _ => {
+                            let start = 4 * random(6);
+                            Interval { start, end: start + 4, mode }
+                        }
+                    }
+                };
+                let intervals: Vec<Interval> = (0..[1, 1, 2][all.len() % 3]).map(|_| interval()).collect();
+                let last = all.iter().rfind(|it| it.epoch.timeline == stream);
+                let sequence = last.map_or(1, |it| it.epoch.sequence + 1);
+                let me = Epoch { timeline: stream, sequence };
+                let view = InOrder { order: &order, completed: &completed, me };
+                let meets = |one: &Interval, other: &Interval| {
+                    one.start < other.end && other.start < one.end && (one.writes() || other.writes())
+                };
+                let is_conflict = |it: &&Operation| {
+                    it.intervals.iter().any(|one| intervals.iter().any(|other| meets(one, other)))
+                        && !view.is_after(it.epoch)
+                };
+                let expected: Vec<&Operation> = all.iter().filter(is_conflict).collect();
+                let mut asked = Vec::new();
+                for interval in &intervals {
+                    list.conflicts(*interval, |epoch| view.is_after(epoch), &mut asked);
+                }
+                let cuts = list.cuts().len();
+                let generation = list.generation;
+                let entered = list.enter_ordered(intervals.iter().copied(), &view);
+                let mut conflicts = Vec::new();
+                if entered < intervals.len() {
+                    list.enter(intervals.iter().copied(), &view, None, &mut conflicts);
+                } else {
+                    fast += 1;
+                }
+                forgotten += usize::from(list.cuts().len() < cuts);
+                let epochs = |conflicts: &[Conflict]| {
+                    let mut all: Vec<_> =
+                        conflicts.iter().map(|it| (it.epoch.timeline, it.epoch.sequence)).collect();
+                    all.sort_unstable();
+                    all.dedup();
+                    all
+                };
+                let (asked, conflicts) = (epochs(&asked), epochs(&conflicts));
+                assert_eq!(asked, conflicts);
+                let is_found = |epoch: Epoch| conflicts.contains(&(epoch.timeline, epoch.sequence));
+                for (timeline, sequence) in &conflicts {
+                    let epoch = Epoch { timeline: *timeline, sequence: *sequence };
+                    assert!(
+                        expected.iter().any(|it| it.epoch == epoch),
+                        "{me:?} does not conflict with {epoch:?}"
+                    );
+                }
+                for missed in expected.iter().filter(|it| !is_found(it.epoch)) {
+                    let comes_after = |it: &&&Operation| is_found(it.epoch) && it.before.covers(missed.epoch);
+                    assert!(
+                        expected.iter().any(|it| comes_after(&it)),
+                        "{me:?} overlooks {:?}",
+                        missed.epoch
+                    );
+                }
+                found += conflicts.len();
+                // Two of three operations are ordered after all that they conflict with.
+                if all.len() % 3 != 0 {
+                    for (timeline, _) in &conflicts {
+                        order.join(stream, *timeline);
+                    }
+                    let view = InOrder { order: &order, completed: &completed, me };
+                    intervals.iter().for_each(|interval| list.settle(*interval, &view));
+                }
+                generations += usize::from(list.generation > generation);
+                let mut before = order.clock_of_next(stream);
+                before.add(me);
+                assert_eq!(order.operate(stream), me);
+                all.push(Operation { epoch: me, intervals, before });
+                // The host waits for an operation.
+                if random(12) == 0 {
+                    let done = &all[random(all.len())].before;
+                    completed.extend(all.iter().map(|it| it.epoch).filter(|epoch| done.covers(*epoch)));
+                    list.prune(|epoch| completed.contains(&epoch));
+                }
+            }
+        }
+        let counts = [fast, found, generations, forgotten];
+        assert!(counts.iter().all(|count| *count > 2_000), "{counts:?}");
     }
 
     #[test]
-    fn the_finger_changes_nothing_about_what_is_found() {
+    fn cuts_stay_while_they_are_used_and_are_forgotten_by_the_second_that_goes_over_them() {
         in_a_test(|| {
-            let mut state = 7_u64;
-            let mut random = |below: usize| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                usize::try_from(state >> 33).unwrap() % below
-            };
-            let (mut hits, mut again, mut behind, mut exact) = (0, 0, 0, 0);
-            // Long enough for all parts but the last ones of some sets.
-            let history = AccessHistory::new(200);
-            for _ in 0..300 {
-                let lists = || {
-                    (
-                        IntervalList::default(),
-                        IntervalList::default(),
-                        IntervalList::default(),
-                        IntervalList::default(),
-                    )
-                };
-                let (mut hinted, mut searched, mut together, mut fast) = lists();
-                // A few sets of parts, each used by several operations, as chunked programs do.
-                let sets: Vec<Vec<(usize, usize)>> = (0..3)
-                    .map(|_| {
-                        let (stride, len) = (1 + random(12), 1 + random(14));
-                        (0..1 + random(20))
-                            .map(|i| (i * stride, i * stride + len))
-                            .filter(|part| part.0 < 200)
-                            .collect()
-                    })
-                    .collect();
-                for sequence in 1..20 {
-                    let me = SingleStream(Epoch {
-                        timeline: TimelineId(u32::try_from(random(2)).unwrap()),
-                        sequence,
-                    });
-                    let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
-                    let (mut found, mut expected) = (Vec::new(), Vec::new());
-                    let set = &sets[random(3)];
-                    for &(start, end) in set {
-                        let interval = Access::new(&history, start..end, mode).interval();
-                        let at = hinted.next;
-                        hits += usize::from(at > 0 && hinted.window_at(at, interval).0 == at);
-                        hinted.enter(interval, &me, None, &mut found);
-                        searched.next = usize::MAX;
-                        searched.enter(interval, &me, None, &mut expected);
-                        assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
-
-                        // The same bytes, found by looking at all entries.
-                        let meets = |entry: &&AccessEntry| entry.start < end && start < entry.end;
-                        let low = searched.entries.iter().position(|entry| meets(&entry)).unwrap();
-                        let met = searched.entries.iter().filter(meets).count();
-                        let window = searched.window(interval);
-                        assert!(window.0 <= low && window.1 >= low + met, "{window:?}, {low}, {met}");
-                        if !searched.overlapping {
-                            assert_eq!(window, (low, low + met));
-                            exact += 1;
-                        }
-
-                        let mut conflicts = Vec::new();
-                        fast.conflicts(interval, |epoch| me.is_after(epoch), &mut conflicts);
-                        let before = format!("{:?}", fast.entries);
-                        if fast.enter_behind(interval, &me) {
-                            assert!(conflicts.is_empty());
-                            behind += 1;
-                        } else {
-                            assert_eq!(format!("{:?}", fast.entries), before);
-                            fast.enter(interval, &me, None, &mut Vec::new());
-                        }
-                        assert_eq!(format!("{:?}", fast.entries), format!("{:?}", searched.entries));
-                    }
-                    assert_eq!(format!("{found:?}"), format!("{expected:?}"));
-
-                    let accesses: Vec<_> =
-                        set.iter().map(|&(start, end)| Access::new(&history, start..end, mode)).collect();
-                    let mut found = Vec::new();
-                    let done = together.enter_repeated(accesses.iter().map(Access::interval), me.0);
-                    for access in accesses.iter().skip(done) {
-                        together.enter(access.interval(), &me, None, &mut found);
-                    }
-                    again += done;
-                    assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
-                    assert_eq!(format!("{found:?}"), format!("{expected:?}"));
-                }
+            let mut list = IntervalList::new(100);
+            for start in [0, 10, 20] {
+                enter(&mut list, write(start, start + 10), &by(1, 1));
             }
-            assert!(hits > 500, "{hits} entries were where they were expected");
-            assert!(again > 100, "{again} accesses were those of the last time");
-            assert!(behind > 1000, "{behind} accesses went the fast way");
-            assert!(exact > 1000, "{exact} windows were exact");
+            assert_eq!(list.cuts(), [0, 10, 20, 30]);
+            // All entries are the same, but the cuts were used.
+            enter(&mut list, write(0, 30), &by(1, 2));
+            assert_eq!(list.cuts(), [0, 10, 20, 30]);
+            enter(&mut list, write(10, 20), &by(1, 3));
+            enter(&mut list, write(0, 30), &by(1, 4));
+            enter(&mut list, write(0, 30), &by(1, 5));
+            assert_eq!(
+                list.cuts(),
+                [0, 30],
+                "the first one looked at the cuts, and the second one forgot them"
+            );
+            // The whole goes over no cut.
+            for sequence in 6..9 {
+                enter(&mut list, write(0, 100), &by(1, sequence));
+            }
+            assert_eq!(list.cuts(), [0, 30]);
         });
     }
 
     #[test]
-    fn a_part_of_a_part_and_more_than_it_are_entered_in_turn_behind_each_other() {
+    fn a_write_of_the_whole_replaces_all_parts_without_a_look_at_them() {
         in_a_test(|| {
-            let (history, mut list) = (AccessHistory::new(200), IntervalList::default());
-            for (sequence, bytes) in (1..).zip([20..100, 40..60, 20..100, 0..50, 30..70, 0..200, 60..90]) {
-                let me = SingleStream(Epoch { timeline: TimelineId(1), sequence });
-                assert!(list.enter_behind(Access::write(&history, bytes).interval(), &me), "{sequence}");
+            let mut list = IntervalList::new(100);
+            for start in 0..10 {
+                assert!(enter(&mut list, write(start * 10, start * 10 + 5), &by(1, 1)).is_empty());
             }
-            let entries = list.entries.iter().map(|it| (it.start, it.end, it.epoch.sequence));
-            assert_eq!(entries.collect::<Vec<_>>(), [(0, 60, 6), (60, 90, 7), (90, 200, 6)]);
+            assert_eq!(list.give_up(), None);
+            enter(&mut list, write(0, 100), &by(1, 2));
+            let epoch = Epoch { timeline: TimelineId(1), sequence: 2 };
+            assert_eq!(enter(&mut list, write(20, 22), &by(2, 1)), [epoch]);
+            // A whole write that is ordered after nothing else replaces nothing.
+            let found = enter(&mut list, write(0, 100), &by(3, 1));
+            assert_eq!(found, [Epoch { timeline: TimelineId(2), sequence: 1 }, epoch]);
+            assert_eq!(enter(&mut list, write(21, 22), &by(4, 1)).len(), 3);
+            assert_eq!(enter(&mut list, write(50, 60), &by(5, 1)).len(), 2);
+        });
+    }
+
+    /// The view of an operation that does not rely on its own stream's order.
+    struct AtCall(Epoch);
+
+    impl View for AtCall {
+        fn me(&self) -> Epoch {
+            self.0
+        }
+        fn completed(&self, _: Epoch) -> bool {
+            false
+        }
+        fn is_after(&self, epoch: Epoch) -> bool {
+            epoch == self.0
+        }
+        fn is_after_own(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn what_an_operation_enters_hides_nothing_from_it_that_its_stream_did_before() {
+        in_a_test(|| {
+            let mut list = IntervalList::new(100);
+            enter(&mut list, write(0, 4), &by(1, 1));
+            let (view, whole) = (AtCall(by(1, 2).0), Interval { start: 0, end: 100, mode: Mode::Read });
+            assert_eq!(list.enter_ordered([write(8, 12), whole].into_iter(), &view), 1);
+            // The operation gives its number up, and takes the slow path with the next one.
+            let (view, mut out) = (AtCall(by(1, 3).0), Vec::new());
+            list.enter([write(20, 24), whole].into_iter(), &view, None, &mut out);
+            let found: Vec<u64> = out.iter().map(|conflict| conflict.epoch.sequence).collect();
+            assert_eq!(found, [1, 2]);
+        });
+    }
+
+    #[test]
+    fn a_conflict_comes_with_its_call_site() {
+        in_a_test(|| {
+            let mut list = IntervalList::new(100);
+            let (here, there) = (std::panic::Location::caller(), first_line());
+            for (interval, view, call_site) in
+                [(write(0, 100), by(1, 1), here), (write(10, 20), by(1, 2), there)]
+            {
+                list.enter(std::iter::once(interval), &view, Some(call_site), &mut Vec::new());
+            }
+            let of = |interval| {
+                let mut out = Vec::new();
+                list.conflicts(interval, |_| false, &mut out);
+                out.first().and_then(|conflict| conflict.call_site)
+            };
+            assert_eq!([write(0, 1), write(15, 16), write(0, 100)].map(of), [here, there, there].map(Some));
+        });
+    }
+
+    #[track_caller]
+    fn first_line() -> CallSite {
+        std::panic::Location::caller()
+    }
+
+    #[test]
+    fn too_many_segments_count_for_the_whole() {
+        in_a_test(|| {
+            const PARTS: usize = if cfg!(loom) { 10 } else { AT_MOST + 10 };
+            let parts = |width: usize| {
+                let mut list = IntervalList::new(PARTS * 4);
+                for (part, sequence) in (0..PARTS).zip(1..) {
+                    let found = enter(&mut list, write(part * 4, part * 4 + width), &by(1, sequence));
+                    assert!(found.is_empty(), "{found:?}");
+                }
+                list
+            };
+            let mut list = parts(4);
+            assert_eq!(list.cuts().len() < 100, !cfg!(loom));
+            let all = enter(&mut list, write(0, 1), &by(2, 1));
+            let last = if cfg!(loom) { 1 } else { u64::try_from(AT_MOST).unwrap() };
+            assert_eq!(all, [by(1, last).0], "the last of them stands for all");
+            // What has completed is dropped first, and the cuts beside it.
+            let mut list = parts(2);
+            list.compact(|_| true);
+            assert_eq!((list.cuts(), list.limit), (vec![0], COMPACT_AT));
         });
     }
 
     #[test]
     fn an_empty_access_is_not_on_the_list() {
         in_a_test(|| {
-            let history = AccessHistory::new(8);
-            let me = SingleStream(Epoch { timeline: TimelineId(1), sequence: 1 });
-            let (mut list, mut found) = (IntervalList::default(), Vec::new());
-            for range in [3..3, 9..12] {
-                let interval = Access::write(&history, range).interval();
-                list.enter(interval, &me, None, &mut found);
-                assert!(!list.enter_behind(interval, &me));
+            let mut list = IntervalList::new(8);
+            for interval in [write(3, 3), write(9, 8)] {
+                assert!(enter(&mut list, interval, &by(1, 1)).is_empty());
+                assert_eq!(list.enter_ordered(std::iter::once(interval), &by(1, 1)), 0);
             }
-            assert_eq!((list.len(), found.len()), (0, 0));
+            assert_eq!((list.cuts(), list.give_up()), (vec![0], Some(0)));
         });
     }
 }

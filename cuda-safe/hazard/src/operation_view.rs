@@ -322,6 +322,12 @@ impl<'a> OperationView<'a> {
         if access.at_call { self.at_call() } else { self }
     }
 
+    /// Returns the view for accesses to one allocation.
+    #[inline]
+    pub(crate) fn of_accesses(self, group: &[Access<'_>]) -> Self {
+        if group.iter().any(|access| access.at_call) { self.at_call() } else { self }
+    }
+
     /// Returns whether another stream's operation is ordered before this one though the stream's own clock
     /// does not cover it.
     #[inline(never)]
@@ -360,6 +366,11 @@ impl View for OperationView<'_> {
             return self.by_rule || epoch.sequence <= self.timeline.sync_covered() || epoch == self.me;
         }
         self.clock.covers(epoch) || self.is_after_slow(epoch)
+    }
+
+    #[inline]
+    fn is_after_own(&self) -> bool {
+        self.by_rule
     }
 }
 

@@ -5,7 +5,7 @@
 
 #[cfg(not(loom))]
 mod native {
-    use std::sync::{PoisonError, TryLockError};
+    use std::sync::PoisonError;
 
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
     pub(crate) use std::sync::{Arc, MutexGuard};
@@ -27,16 +27,6 @@ mod native {
         #[inline]
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
             self.0.lock().unwrap_or_else(PoisonError::into_inner)
-        }
-
-        /// Locks the mutex. Returns `None` if it is locked.
-        #[inline]
-        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-            match self.0.try_lock() {
-                Ok(guard) => Some(guard),
-                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => None,
-            }
         }
     }
 

@@ -101,9 +101,7 @@ pub(crate) fn by_allocation<'b, 'a>(
 #[cfg(test)]
 mod tests {
     use super::{SortedAccesses, by_allocation, in_order};
-    use crate::clock::{Epoch, TimelineId};
     use crate::history::AccessHistory;
-    use crate::interval_list::tests::SingleStream;
     use crate::primitives::in_a_test;
     use crate::{Access, Mode};
 
@@ -179,33 +177,6 @@ mod tests {
             assert!(in_order(&[Access::read(&history, 0..10), Access::write(&history, 0..5)]));
             assert!(!in_order(&[Access::read(&history, 3..3)]));
             assert!(!in_order(&[Access::read(&history, 1..10), Access::write(&history, 0..5)]));
-        });
-    }
-
-    #[test]
-    fn what_repeats_its_streams_entries_is_entered_at_once_or_not_at_all() {
-        in_a_test(|| {
-            let history = AccessHistory::new(100);
-            let all = [(0, 10), (20, 30), (30, 40)].map(|(start, end)| Access::write(&history, start..end));
-            let by = |timeline, sequence| Epoch { timeline: TimelineId(timeline), sequence };
-            let met = |at: usize| {
-                let mut out = Vec::new();
-                history.conflicts(Access::read(&history, at..at + 1).interval(), |_| false, &mut out);
-                out.iter().map(|conflict| conflict.epoch).collect::<Vec<_>>()
-            };
-            let mut out = Vec::new();
-            assert!(!history.enter_all_repeated(&all, by(1, 1)), "there is nothing to repeat");
-            history.enter(&all, &SingleStream(by(1, 1)), None, &mut out);
-            assert!((2..5).all(|sequence| history.enter_all_repeated(&all, by(1, sequence))));
-            // Another stream, and parts that are not the entries.
-            assert!(!history.enter_all_repeated(&all, by(2, 1)));
-            assert!(!history.enter_all_repeated(&[Access::write(&history, 20..40)], by(1, 5)));
-            assert!(!history.enter_all_repeated(&[Access::read(&history, 20..30)], by(1, 5)));
-            assert!(!history.enter_all_repeated(&[all[0], Access::write(&history, 20..40)], by(1, 5)));
-            assert_eq!([met(5), met(15), met(35)], [vec![by(1, 4)], vec![], vec![by(1, 4)]]);
-            assert!(history.enter_all_repeated(&all[1..], by(1, 7)));
-            assert_eq!([met(5), met(25)], [vec![by(1, 4)], vec![by(1, 7)]]);
-            assert!(out.is_empty());
         });
     }
 }

@@ -246,10 +246,6 @@ impl Tracker {
     }
 }
 
-/// An operation with more parts of allocations than this takes the slow path, which enters the parts of an
-/// allocation together.
-const FEW_PARTS: usize = 4;
-
 impl Tracker {
     /// Begins an operation by the fast path. Returns `None` if the operation has to take the slow path;
     /// nothing that was entered counts then.
@@ -266,70 +262,38 @@ impl Tracker {
         timeline: &'a Timeline,
         operation: Operation<'_, '_>,
     ) -> Option<Submission<'a>> {
-        // The slow path enters many parts of an allocation together, checks the accesses that were sorted in
-        // advance against guards, and knows what is no action.
-        let is_slow = match operation.accesses {
-            OperationAccesses::Unsorted(accesses) => {
-                accesses.len() > FEW_PARTS
-                    && accesses.iter().filter(|access| !access.is_whole()).count() > FEW_PARTS
-            }
-            OperationAccesses::Prepared(accesses) => {
-                accesses.flags().unborrowed || accesses.as_slice().is_empty()
-            }
-        };
-        if is_slow || !operation.is_action {
+        let accesses = operation.accesses();
+        // The slow path knows what is no action, and leaves out accesses without a byte.
+        if !operation.is_action {
             return None;
         }
         let state = timeline.state.lock();
-        let accesses = match operation.accesses {
-            // It uses no tracked memory: there is nothing to order it after.
-            OperationAccesses::Unsorted([]) => return Some(Submission::new(timeline, state, false, false)),
-            // The policy is not to order, or the legacy rule has something for the operation.
-            _ if !timeline.orders.load(Relaxed) || !timeline.is_caught_up(&state) => return None,
-            OperationAccesses::Unsorted(accesses) => accesses,
-            OperationAccesses::Prepared(accesses) => return self.enter_prepared(timeline, state, accesses),
-        };
-        let (me, mut unborrowed) = (timeline.next_by_owner(), false);
-        for (index, access) in accesses.iter().enumerate() {
-            unborrowed |= access.unborrowed;
-            let next = if access.unborrowed && meets_host_guard(access) {
-                Next::Unclear
-            } else if access.is_whole() && access.history.enter_repeated(access, me) {
-                Next::Entered
-            } else {
-                self.enter_ordered(timeline, &state, access)
+        // It uses no tracked memory: there is nothing to order it after.
+        if accesses.is_empty() {
+            return Some(Submission::new(timeline, state, false, false));
+        }
+        // The policy is not to order, or the legacy rule has something for the operation.
+        if !timeline.orders.load(Relaxed) || !timeline.is_caught_up(&state) {
+            return None;
+        }
+        let (me, mut unborrowed, mut is_first) = (timeline.next_by_owner(), false, true);
+        for group in accesses.chunk_by(Access::is_part_beside) {
+            let is_unborrowed = group.iter().any(|access| access.unborrowed);
+            unborrowed |= is_unborrowed;
+            let next = match group {
+                _ if is_unborrowed && group.iter().any(meets_host_guard) => Next::Unclear,
+                [access] if access.is_whole() && access.history.enter_repeated(access, me) => Next::Entered,
+                _ => self.enter_ordered(timeline, &state, group),
             };
             if !matches!(next, Next::Entered) {
-                timeline.give_up(state, index > 0 || next == Next::Overtaken);
+                timeline.give_up(state, !is_first || next == Next::Overtaken);
                 return None;
             }
+            is_first = false;
         }
         if unborrowed && meet_host_guard_now(accesses) {
             timeline.give_up(state, true);
             return None;
-        }
-        Some(Submission::new(timeline, state, true, false))
-    }
-
-    /// The steps of [`begin_fast`](Self::begin_fast) after the lock for accesses that were sorted in advance.
-    #[inline]
-    fn enter_prepared<'a>(
-        &'a self,
-        timeline: &'a Timeline,
-        state: SubmitStateGuard<'a>,
-        accesses: &SortedAccesses<'_>,
-    ) -> Option<Submission<'a>> {
-        let me = timeline.next_by_owner();
-        for (index, accesses) in by_allocation(accesses.as_slice()).enumerate() {
-            let next = match accesses {
-                [access] if access.is_whole() => self.enter_ordered(timeline, &state, access),
-                [access, ..] if access.history.enter_all_repeated(accesses, me) => Next::Entered,
-                _ => Next::Unclear,
-            };
-            if next != Next::Entered {
-                timeline.give_up(state, index > 0 || next == Next::Overtaken);
-                return None;
-            }
         }
         Some(Submission::new(timeline, state, true, false))
     }
@@ -367,17 +331,19 @@ impl Tracker {
         Some((Submission::new(timeline, state, false, false), target))
     }
 
-    /// Enters an access that is ordered after all that it conflicts with, or leaves it to the slow path.
+    /// Enters an access to a whole allocation, or to parts of one, that is ordered after all that it conflicts
+    /// with, or leaves it to the slow path.
     ///
     /// The first use of an allocation takes the slow path: two threads that use the same new allocations in
     /// different orders would both give up half-way, and each would wait for what the other has given up.
     #[inline(never)]
-    fn enter_ordered(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> Next {
-        let view = OperationView::new(self, timeline, state, false).of_access(access);
-        if !access.is_whole() {
-            let is_entered = access.history.enter_part(access, &view);
-            return if is_entered { Next::Entered } else { Next::Unclear };
-        }
+    fn enter_ordered(&self, timeline: &Timeline, state: &SubmitState, group: &[Access<'_>]) -> Next {
+        let view = OperationView::new(self, timeline, state, false).of_accesses(group);
+        let access = match group {
+            [access] if access.is_whole() => access,
+            [first, ..] => return first.history.enter_parts(group, &view),
+            [] => return Next::Entered,
+        };
         if access.history.is_unused() {
             return Next::Unclear;
         }

@@ -22,10 +22,10 @@
 //!    The backend takes none of them: the wait target of a stream has a lock of its own, under which nothing
 //!    waits for a submit state.
 //! 4. **No operation waits for itself.** Accesses of two streams that conflict are refused before anything is
-//!    locked. One case is left: the interval list merges entries of one stream if it becomes too long, so an
-//!    access may meet an entry that another stream of the same operation has just extended. The thread then
-//!    waits for what that stream was given *before*: this covers every operation whose entry was merged, and
-//!    is published.
+//!    locked. One case is left: if the interval list becomes too long, its entries count for the whole
+//!    allocation, and the last one of a stream stands for all. So an access may meet an entry that another
+//!    stream of the same operation has just made. The thread then waits for what that stream was given
+//!    *before*: this covers every operation for which the entry stands, and is published.
 //!
 //! # Why it is sound
 //! Each stream's part is an operation as the crate's page describes it, with an epoch, a clock and a rule of

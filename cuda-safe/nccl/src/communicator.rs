@@ -97,9 +97,8 @@ impl Communicator {
         let nccl = nccl()?;
         let _former = Current::keep()?;
         let ordinals: Vec<c_int> = devices.iter().map(|device| device.as_raw()).collect();
-        let size =
-            u32::try_from(ordinals.len()).map_err(|_| Error::refused("too many devices")).at_caller()?;
-        let count = c_int::try_from(size).map_err(|_| Error::refused("too many devices")).at_caller()?;
+        let size: u32 = counted(ordinals.len(), "too many devices")?;
+        let count = counted(size, "too many devices")?;
         let mut work = Vec::new();
         for device in devices {
             work.push(DeviceBuffer::alloc_on(*device, 1)?);
@@ -135,8 +134,7 @@ impl Communicator {
         let nccl = nccl()?;
         let device = Device::current()?;
         let work = DeviceBuffer::alloc_on(device, 1)?;
-        let number = |number: u32| c_int::try_from(number).map_err(|_| Error::refused("too many ranks"));
-        let (count, place) = (number(size).at_caller()?, number(rank).at_caller()?);
+        let (count, place) = (counted(size, "too many ranks")?, counted(rank, "too many ranks")?);
         let clique = Clique::join(&id.0, rank);
         let id = raw::ncclUniqueId { internal: id.0.map(|byte| c_char::from_ne_bytes([byte])) };
         let mut raw = ptr::null_mut();
@@ -158,10 +156,7 @@ impl Communicator {
     #[track_caller]
     pub fn from_env(time_out: Duration) -> Result<Self> {
         let place = Place::from_env()?;
-        let ordinal =
-            usize::try_from(place.local_rank).map_err(|_| Error::refused("LOCAL_RANK is no device"));
-        let ordinal = ordinal.at_caller()?;
-        Device::new(ordinal)?.set_current()?;
+        Device::new(counted(place.local_rank, "LOCAL_RANK is no device")?)?.set_current()?;
         let id = if std::env::var_os("NCCL_COMM_ID").is_some() {
             UniqueId::new()?
         } else {
@@ -307,6 +302,15 @@ impl Drop for Communicator {
             // nothing to do.
             let _ = unsafe { nccl.ncclCommDestroy(self.raw) };
         }
+    }
+}
+
+/// Converts a number, or refuses it.
+#[track_caller]
+fn counted<N, M: TryFrom<N>>(number: N, why: &str) -> Result<M> {
+    match M::try_from(number) {
+        Ok(number) => Ok(number),
+        Err(_) => Err(Error::refused(why)),
     }
 }
 

@@ -209,9 +209,10 @@ impl Communicator {
     /// Checks the number of another rank.
     #[track_caller]
     fn peer(&self, api: &str, rank: u32) -> Result<c_int> {
-        let number = c_int::try_from(rank).ok().filter(|_| rank < self.size());
-        let missing = || Error::refused(format!("{api}: there is no rank {rank} of {}", self.size()));
-        number.ok_or_else(missing).at_caller()
+        match c_int::try_from(rank) {
+            Ok(number) if rank < self.size() => Ok(number),
+            _ => Err(Error::refused(format!("{api}: there is no rank {rank} of {}", self.size()))),
+        }
     }
 
     /// Returns the elements of all ranks together.

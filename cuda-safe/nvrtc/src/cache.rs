@@ -47,10 +47,13 @@ impl Cache {
     pub fn of_user() -> Result<Self> {
         let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-        let folder = folder.ok_or_else(|| {
-            Error::new(ErrorKind::Refused("neither XDG_CACHE_HOME nor HOME has an absolute path".to_owned()))
-        })?;
-        Ok(Self::at(folder.join("cuda-nvrtc")))
+        match folder {
+            Some(folder) => Ok(Self::at(folder.join("cuda-nvrtc"))),
+            None => {
+                let why = "neither XDG_CACHE_HOME nor HOME has an absolute path";
+                Err(Error::new(ErrorKind::Refused(why.to_owned())))
+            }
+        }
     }
 
     /// Adds a text that stands for what the cache does not see: the files that sources include, such as

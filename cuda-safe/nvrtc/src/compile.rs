@@ -31,8 +31,10 @@ impl Nvrtc {
     #[track_caller]
     pub fn get() -> Result<&'static Self> {
         static NVRTC: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
-        let found = NVRTC.get_or_init(|| raw::find().and_then(Self::new));
-        found.as_ref().map_err(|why| Error::new(ErrorKind::Missing(why.clone())))
+        match NVRTC.get_or_init(|| raw::find().and_then(Self::new)) {
+            Ok(found) => Ok(found),
+            Err(why) => Err(Error::new(ErrorKind::Missing(why.clone()))),
+        }
     }
 
     /// Loads an NVRTC from a file, or by a name for which the loader searches. It is never unloaded.
@@ -46,8 +48,10 @@ impl Nvrtc {
     pub unsafe fn open(file: impl AsRef<Path>) -> Result<Self> {
         let file: &OsStr = file.as_ref().as_os_str();
         // SAFETY: the caller has the duties.
-        let found = unsafe { raw::open(file) }.and_then(Self::new);
-        found.map_err(|why| Error::new(ErrorKind::Missing(why)))
+        match unsafe { raw::open(file) }.and_then(Self::new) {
+            Ok(found) => Ok(found),
+            Err(why) => Err(Error::new(ErrorKind::Missing(why))),
+        }
     }
 
     fn new(functions: Functions) -> std::result::Result<Self, String> {
@@ -241,10 +245,13 @@ impl Drop for Owned<'_> {
 
 fn c_text(text: impl AsRef<[u8]>) -> Result<CString> {
     let text = text.as_ref();
-    CString::new(text).map_err(|error| {
-        let start: String = String::from_utf8_lossy(text).chars().take(20).collect();
-        Error::new(ErrorKind::Refused(format!("the text {start:?}...: {error}")))
-    })
+    match CString::new(text) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let start: String = String::from_utf8_lossy(text).chars().take(20).collect();
+            Err(Error::new(ErrorKind::Refused(format!("the text {start:?}...: {error}"))))
+        }
+    }
 }
 
 fn c_texts(texts: impl Iterator<Item: AsRef<[u8]>>) -> Result<Vec<CString>> {
@@ -256,5 +263,8 @@ fn pointers(texts: &[CString]) -> Vec<*const c_char> {
 }
 
 fn count(texts: &[CString]) -> Result<c_int> {
-    c_int::try_from(texts.len()).map_err(|_| Error::new(ErrorKind::Refused("too many texts".to_owned())))
+    match c_int::try_from(texts.len()) {
+        Ok(count) => Ok(count),
+        Err(_) => Err(Error::new(ErrorKind::Refused("too many texts".to_owned()))),
+    }
 }

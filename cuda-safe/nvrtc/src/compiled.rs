@@ -34,11 +34,11 @@ impl Compiled {
     #[doc(alias = "nvrtcGetLoweredName")]
     #[track_caller]
     pub fn lowered(&self, expression: &str) -> Result<&str> {
-        let found = self.names.iter().find(|(own, _)| own == expression);
-        found.map(|(_, name)| name.as_str()).ok_or_else(|| {
-            let why = format!("the source was compiled without Source::name({expression:?})");
-            Error::new(ErrorKind::Refused(why))
-        })
+        if let Some((_, name)) = self.names.iter().find(|(own, _)| own == expression) {
+            return Ok(name);
+        }
+        let why = format!("the source was compiled without Source::name({expression:?})");
+        Err(Error::new(ErrorKind::Refused(why)))
     }
 
     /// Returns whether it comes from a cache, so that nothing was compiled.

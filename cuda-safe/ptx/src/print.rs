@@ -7,7 +7,7 @@ use core::fmt::{Result, Write};
 
 use crate::syntax::{
     Body, Constant, Directive, Entity, Function, Initial, Instruction, Item, Linkage, Location, Module, Name,
-    Operand, Part, Prototype, Statement, Variable,
+    Operand, Prototype, Statement, Variable,
 };
 
 impl Module<'_> {
@@ -345,16 +345,8 @@ impl<'m> Printer<'m> {
     }
 
     fn name(&self, name: &Name<'_>) -> String {
-        let mut text = self.entity(name.entity, name.text);
-        match name.part {
-            None => {}
-            Some(Part::Element(at)) => text.push_str([".x", ".y", ".z", ".w"][usize::from(at % 4)]),
-            Some(Part::Lanes(lanes)) => {
-                text.push('.');
-                text.push_str(lanes);
-            }
-        }
-        text
+        let text = self.entity(name.entity, name.text);
+        name.part.map_or(text.clone(), |part| format!("{text}{part}"))
     }
 
     /// Returns the name of an entity, which has another one in the text.

@@ -101,6 +101,22 @@ pub struct Name<'a> {
     pub part: Option<Part<'a>>,
 }
 
+impl core::fmt::Display for Part<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Element(at) => f.write_str([".x", ".y", ".z", ".w"][usize::from(at % 4)]),
+            Self::Lanes(lanes) => write!(f, ".{lanes}"),
+        }
+    }
+}
+
+impl core::fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.text)?;
+        self.part.map_or(Ok(()), |part| part.fmt(f))
+    }
+}
+
 /// How a declaration is seen from other texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Linkage {

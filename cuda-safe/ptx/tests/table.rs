@@ -40,6 +40,7 @@ fn each_opcode_has_its_rows_in_order_and_an_instruction_finds_its_own() {
     for (words, name) in [
         ("cp.async.bulk.tensor.2d.shared::cluster.global", Some("cp.async.bulk")),
         ("cp.reduce.async.bulk.global.shared::cta", Some("cp.reduce")),
+        ("cp.async.bulk.commit_group", Some("cp.async.commit_group")),
         ("cp.async.cg.shared.global", Some("cp.async")),
         ("mul.wide.s32", Some("mul.wide")),
         ("mul.lo.s32", Some("mul")),

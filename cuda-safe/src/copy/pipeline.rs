@@ -321,7 +321,8 @@ where
     /// Sets the number of bounce buffers, each with memory for one chunk on the device.
     ///
     /// The default is four, and six if an array is pageable. Copies in both directions and work all overlap
-    /// with at least three; with one, nothing overlaps.
+    /// with at least three; with one, nothing overlaps. Those beyond four are allocated for the first array
+    /// that has as many chunks.
     pub fn buffers(mut self, buffers: usize) -> Self {
         self.buffers = Some(buffers);
         self
@@ -374,7 +375,8 @@ where
         let streams = Streams::new(device, self.work_streams)?;
         let mut pipeline = Pipeline { device, streams, chunk, capacity: 0, count, buffers: VecDeque::new() };
         if let Some(chunk) = chunk {
-            pipeline.provide(chunk, count.unwrap_or_else(|| default_buffers(false)))?;
+            let usual = default_buffers(false);
+            pipeline.provide(chunk, count.unwrap_or(usual).min(usual))?;
         }
         Ok(pipeline)
     }

@@ -46,12 +46,12 @@ pub(super) use self::backend::{Traffic, request_large_pages, try_copy};
 #[doc(alias = "cudaFreeHost")]
 #[track_caller]
 pub fn release() -> crate::error::Result<()> {
-    use crate::error::{Detail, Error};
+    use crate::error::{AtCaller as _, Detail, Error};
     if crate::stream::in_callback() {
         return Err(Error::refused("staged::release", Detail::IN_CALLBACK));
     }
     backend::install();
-    cuda_staging::release().map_err(backend::from_staging)
+    cuda_staging::release().map_err(backend::from_staging).at_caller()
 }
 
 /// The calls into `cuda-staging`.
@@ -75,7 +75,9 @@ mod backend {
 
     /// Installs the hooks that `cuda-staging` calls before it calls the runtime.
     pub(super) fn install() {
-        cuda_staging::install(cuda_staging::Hooks { may_call, is_sticky });
+        // SAFETY: host functions and children of a fork may not call, and after a sticky error the context is
+        // lost.
+        unsafe { cuda_staging::install(cuda_staging::Hooks { may_call, is_sticky }) };
     }
 
     fn may_call() -> bool {

@@ -18,7 +18,7 @@ use super::identity::Node;
 use super::lives::Lives;
 use super::order::{Edge, Order};
 use super::step::Step;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, OrRefused as _, Result, unsupported};
 use crate::hazard::RetainedAccesses;
 use crate::sys;
 
@@ -80,14 +80,9 @@ impl Steps {
     /// Returns a node of graph number `graph`, with its number.
     #[track_caller]
     pub(super) fn find(&self, api: &'static str, graph: u64, node: Node) -> Result<(usize, &Step)> {
-        let refused = |what| Error::refused(api, Detail::unsupported(what));
-        let Some(at) = node.of(graph) else { return Err(refused("a node of another graph")) };
-        match self.get(at) {
-            Some(step) => Ok((at, step)),
-            None => {
-                Err(refused("a node that was destroyed, or was added after the graph was made executable"))
-            }
-        }
+        let Some(at) = node.of(graph) else { return Err(unsupported(api, "a node of another graph")) };
+        let gone = "a node that was destroyed, or was added after the graph was made executable";
+        self.get(at).map(|step| (at, step)).or_refused(api, || Detail::unsupported(gone))
     }
 
     /// Returns the number and the handle of an added node; refuses a captured one.
@@ -101,12 +96,10 @@ impl Steps {
         let (at, step) = self.find(api, graph, node)?;
         match (step.ends(), step.raws.first()) {
             (None, Some(raw)) => Ok((at, *raw)),
-            _ => Err(Error::refused(
-                api,
-                Detail::unsupported(
-                    "a node that was captured: capture again, and apply that with GraphExec::update",
-                ),
-            )),
+            _ => {
+                let what = "a node that was captured: capture again, and apply that with GraphExec::update";
+                Err(unsupported(api, what))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::graph::Graph;
 use super::identity::Node;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Result, unsupported};
 use crate::{check, stream, sys};
 
 /// The kind of a node. One of the constants, or a newer value.
@@ -148,9 +148,9 @@ impl Graph {
     pub fn node_kind(&self, node: Node) -> Result<NodeKind> {
         let api = "Graph::node_kind";
         stream::ensure_idle(api)?;
-        let refused = |what| Error::refused(api, Detail::unsupported(what));
         let (_, step) = self.steps.find(api, self.number, node)?;
-        let [raw] = *step.raws else { return Err(refused("the kind of several nodes that were captured")) };
+        let what = "the kind of several nodes that were captured";
+        let [raw] = *step.raws else { return Err(unsupported(api, what)) };
         kind_of(raw)
     }
 

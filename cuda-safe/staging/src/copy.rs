@@ -181,7 +181,9 @@ mod tests {
     fn alone(threads: usize, pinned: usize) -> Alone {
         static ALONE: Mutex<()> = Mutex::new(());
         let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        install(Hooks { may_call: || true, is_sticky: |code| code == sys::cudaErrorIllegalAddress });
+        let hooks = Hooks { may_call: || true, is_sticky: |code| code == sys::cudaErrorIllegalAddress };
+        // SAFETY: no test calls in a host function, and the context is lost after an illegal address.
+        unsafe { install(hooks) };
         arm(None);
         release().unwrap();
         let (threshold, threads, chunk) = (Some(1), Some(threads), Some(CHUNK));

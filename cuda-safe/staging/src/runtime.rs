@@ -95,7 +95,12 @@ static DEFAULT: Hooks = Hooks { may_call: is_own_process, is_sticky: |_| false }
 static HOOKS: OnceLock<Hooks> = OnceLock::new();
 
 /// Installs the hooks of the layer above. Later calls have no effect.
-pub fn install(hooks: Hooks) {
+///
+/// # Safety
+/// - `may_call` returns true only on a thread that may call the runtime.
+/// - `is_sticky` returns true only for codes after which the device accesses no memory any more: a copy that
+///   ended with one counts as over, and its page-locked memory is used again.
+pub unsafe fn install(hooks: Hooks) {
     HOOKS.get_or_init(|| hooks);
 }
 

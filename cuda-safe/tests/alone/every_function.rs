@@ -2,17 +2,17 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests")]
 
 use cuda_safe::copy::{
-    CopyBatch, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memset_2d, memset_2d_async, memset_3d,
-    memset_3d_async,
+    CopyBatch, Pipeline, fill, fill_async, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memset_2d,
+    memset_2d_async, memset_3d, memset_3d_async,
 };
 use cuda_safe::device::{CacheConfig, DeviceFlags, Limit, RemoteWritesScope, profiler_start, profiler_stop};
-use cuda_safe::device::{driver_version, runtime_version};
+use cuda_safe::device::{DeviceProperties, PeerAttribute, driver_version, runtime_version};
 use cuda_safe::error::{peek_last, take_last};
 use cuda_safe::graph::{Condition, Conditional, GraphExec, InstantiateFlags, Node, node};
 use cuda_safe::library::Library;
-use cuda_safe::memory::managed::Advice;
+use cuda_safe::memory::managed::{Advice, Attachment};
 use cuda_safe::memory::{
-    Array, ArrayBuilder, ManagedBuffer, MemoryLocation, MemoryPool, PinnedFlags, PointerAttributes,
+    Array, ArrayBuilder, ManagedBuffer, MemoryLocation, MemoryPool, PinnedFlags, PointerAttributes, PoolReuse,
 };
 use cuda_safe::stream::{AsStream, EventFlags, MemSyncDomain, RecordFlags, StreamAttribute};
 use cuda_safe::{
@@ -42,6 +42,9 @@ pub(crate) struct Things {
     pub(crate) nodes: [Node; 4],
     pub(crate) exec: GraphExec,
     pub(crate) condition: Condition,
+    pub(crate) library: Library,
+    pub(crate) pipeline: Pipeline<u8, u8>,
+    pub(crate) properties: DeviceProperties,
 }
 
 impl Things {
@@ -77,6 +80,9 @@ impl Things {
             nodes: [fill, call, mark, within],
             exec,
             condition,
+            library: Library::from_ptx(".version 7.5\n.target sm_75\n.address_size 64\n")?,
+            pipeline: Pipeline::new(16)?,
+            properties: Device::current()?.properties()?,
         })
     }
 }
@@ -96,6 +102,7 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
     }
     let Things { device, stream, other, event, pool, buffer, pinned, array, texture, managed, .. } = things;
     let Things { spare, rows: [rows, more_rows], layers: [layers, more_layers], given, .. } = things;
+    let Things { library, pipeline, properties, .. } = things;
     let (device, here) = (*device, MemoryLocation::Device(*device));
     call! {
         Device::count();
@@ -223,8 +230,25 @@ pub(crate) fn call_every_function(things: &mut Things, mut note: impl FnMut(&str
         memset_2d_async(rows, 1, stream);
         memset_3d(layers, 1);
         memset_3d_async(layers, 1, stream);
+        fill(buffer, 1);
+        fill_async(buffer, 1, stream);
         given.take().unwrap().free_async(stream);
         Library::from_ptx(".version 8.0");
+        Library::builder().load_ptx(".version 8.0");
+        library.kernel_count();
+        library.kernel_names();
+        library.unified_function("none");
+        library.global::<u8>("none");
+        library.managed::<u8>("none");
+        library.checked_kernel::<()>("none");
+        Device::choose(properties);
+        device.peer_attribute(&device, PeerAttribute::PerformanceRank);
+        pool.set_reuse(PoolReuse::all());
+        pipeline.run(&mut [0; 64][..], &[0; 64][..], |_, _, _, _| Ok(()));
+        pipeline.run_in_place(&mut [0; 64][..], |_, _, _| Ok(()));
+        stream.launch_host_fn_with(&mut *pinned, |_| ());
+        ManagedBuffer::<u8>::with_attachment(64, Attachment::Global);
+        cuda_safe::copy::staged::release();
     }
     if let Some(managed) = managed {
         call! {

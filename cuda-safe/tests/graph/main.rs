@@ -1,5 +1,6 @@
 //! Graphs: captured and built, changed, launched, and their memory.
 
+mod call_sites;
 mod capture;
 mod capture_branches;
 mod graph;

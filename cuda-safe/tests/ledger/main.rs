@@ -14,6 +14,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod arguments;
+mod call_sites;
 mod examples;
 mod scan;
 mod sources;

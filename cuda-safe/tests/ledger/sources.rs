@@ -243,7 +243,6 @@ const OWN_CHECKS: usize = 3;
 /// Functions of these groups that `tests/alone/callbacks.rs` does not try, and why.
 const NOT_TRIED: &[(&str, &str)] = &[
     ("cudaLaunchCooperativeKernel", "a launch needs a kernel, and takes the path of copies"),
-    ("cudaLibraryGetKernel", "as loading code, at the same line of its function"),
     ("cudaLibraryLoadFromFile", "unsafe, and loads as from memory"),
     ("cudaMemcpy3DWithAttributesAsync", "a batch of one copy"),
     ("cudaMemcpyWithAttributesAsync", "a batch of one copy"),
@@ -533,62 +532,11 @@ fn the_emulator_has_the_functions_that_the_crate_wraps() {
     assert!(unknown.is_empty(), "ci/emulator/src/api: ledger/functions.tsv and exports.txt lack {unknown:?}");
 }
 
-/// Functions that return a `Result`, are not marked `#[track_caller]`, and do not take the call site either:
-/// why no error of theirs names a line of the crate.
-const NOT_TRACKED: &[(&str, &[&str])] = &[
-    (
-        "returns the index of an edge, or nothing at all",
-        &["/graph/steps.rs: parted", "/copy/staged.rs: try_copy"],
-    ),
-    (
-        "its callers move the error to the call site of the whole batch",
-        &[
-            "/copy/batch/copies.rs: behind_fills",
-            "/copy/batch/copies.rs: copy",
-            "/copy/batch/copies.rs: is_capturing",
-        ],
-    ),
-    ("its error is a reason, of which the caller makes an error", &["/library/image.rs: texts"]),
-    ("the call site is in `self`", &["/stream/enqueue.rs: check"]),
-    ("only its argument is fallible", &["/graph/node/conditional.rs: conditional"]),
-    (
-        "the pipeline has checked the range",
-        &["/copy/pipeline/array.rs: part", "/copy/pipeline/array.rs: split"],
-    ),
-];
-
-/// The public functions of a source that return a `Result`: their names, and whether they know the call site.
-fn fallible(source: &str) -> Vec<(&str, bool)> {
-    let mut code = source.split("\nmod tests {").next().unwrap_or_default();
-    let (mut found, mut tracked) = (Vec::new(), false);
-    while let Some((line, rest)) = code.split_once('\n') {
-        let text = line.trim_start();
-        let is_start = |word: &str| {
-            matches!(word, "const" | "unsafe" | "async") || word.starts_with("pub") || word.ends_with(')')
-        };
-        let function = text
-            .split_once("fn ")
-            .filter(|(start, _)| start.starts_with("pub") && start.split_whitespace().all(is_start));
-        if let Some((_, name)) = function {
-            let signature = &code[..code.find(['{', ';']).unwrap_or(code.len())];
-            let known =
-                ["Location<'static>", "CallSite", "&Call"].iter().any(|with| signature.contains(with));
-            if signature.rsplit_once("->").is_some_and(|(_, output)| output.contains("Result<")) {
-                found.push((name.split(['(', '<']).next().unwrap_or_default(), tracked || known));
-            }
-        }
-        // Other attributes and comments may stand between.
-        tracked = text == "#[track_caller]" || tracked && text.starts_with(['#', '/']);
-        code = rest;
-    }
-    found
-}
-
 pub(crate) fn files_of_the_crate() -> Vec<PathBuf> {
     files_of(Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
-fn files_of(folder: PathBuf) -> Vec<PathBuf> {
+pub(crate) fn files_of(folder: PathBuf) -> Vec<PathBuf> {
     let (mut files, mut folders) = (Vec::new(), vec![folder]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -597,33 +545,4 @@ fn files_of(folder: PathBuf) -> Vec<PathBuf> {
         }
     }
     files
-}
-
-#[test]
-fn every_fallible_function_knows_its_caller() {
-    let (mut all, mut wrong) = (0, Vec::new());
-    let of_nccl = files_of(Path::new(env!("CARGO_MANIFEST_DIR")).join("nccl/src"));
-    for path in files_of_the_crate().into_iter().chain(of_nccl) {
-        let source = std::fs::read_to_string(&path).unwrap();
-        for (name, is_known) in fallible(&source) {
-            all += 1;
-            let function = format!("{}: {name}", path.display());
-            let has_reason =
-                NOT_TRACKED.iter().flat_map(|(_, names)| *names).any(|it| function.ends_with(it));
-            if !is_known && !has_reason {
-                wrong.push(function);
-            }
-        }
-    }
-    assert!(all > 500, "{all} functions were found");
-    assert!(wrong.is_empty(), "give these `#[track_caller]`, or say in NOT_TRACKED why not:\n{wrong:#?}");
-}
-
-#[test]
-fn a_fallible_function_without_its_caller_is_noticed() {
-    let found = fallible(
-        "    #[track_caller]\n    pub fn one() -> Result<()> {\n    }\n    \
-         pub(crate) fn two(\n        a: u32,\n    ) -> Result<()> {\n    }\n    pub fn three() {\n    }\n",
-    );
-    assert_eq!(found, [("one", true), ("two", false)]);
 }

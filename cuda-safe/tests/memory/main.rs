@@ -2,6 +2,7 @@
 
 mod arena;
 mod arrays;
+mod call_sites;
 mod external;
 mod managed;
 mod memory;

@@ -314,6 +314,11 @@ fn what_cannot_be_is_refused() {
     let error = Pipeline::<u8, u8>::builder().work_streams(0).build().unwrap_err();
     assert!(error.detail().as_str().contains("the number of work streams is zero"));
     assert!(Pipeline::<u8, u8>::new(1 << 60).is_err());
+    // More buffers than there are chunks are not allocated.
+    let mut many = Pipeline::<u8, u8>::builder().chunk(1 << 10).buffers(usize::MAX).build().unwrap();
+    let mut copied = vec![0; 6 << 10];
+    many.run(&mut copied, &vec![1; 6 << 10], |s, from, mut to, _| memcpy_async(&mut to, &from, &s)).unwrap();
+    assert!(copied.iter().all(|it| *it == 1));
     let mut pipeline = Pipeline::<u8, u8>::new(100).unwrap();
     let error = pipeline.run(&mut vec![0; 3], &vec![0; 4], |_, _, _, _| Ok(())).unwrap_err();
     assert_eq!(error.detail(), &Detail::length_mismatch(3, 4));

@@ -21,12 +21,12 @@ const HEAD: &str = "\
     #if defined(__NVCC_DIAG_PRAGMA_SUPPORT__)\n#pragma nv_diag_suppress 1427\n#endif\n\
     #pragma GCC diagnostic ignored \"-Winvalid-offsetof\"\n\
     namespace cuda_kernels_build_layouts {\n\
-    template <int, unsigned long long rust, unsigned long long nvcc> struct same;\n\
-    template <int line, unsigned long long both> struct same<line, both, both> {};\n\
+    template <int, unsigned long long, unsigned long long> struct __same;\n\
+    template <int __line, unsigned long long __both> struct __same<__line, __both, __both> {};\n\
     }\n";
 
 /// The start of the template's name in nvcc's errors.
-const SAME: &str = "cuda_kernels_build_layouts::same<";
+const SAME: &str = "cuda_kernels_build_layouts::__same<";
 
 /// What nvcc has to agree with.
 #[derive(Debug, Default)]
@@ -35,6 +35,8 @@ pub(crate) struct Facts {
     by_file: BTreeMap<PathBuf, Vec<Fact>>,
     /// The types and kernels that have their facts.
     done: BTreeSet<String>,
+    /// The macros of the files. One may have the name of a field that is declared before it.
+    pub(crate) macros: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -197,11 +199,16 @@ impl Facts {
     /// Returns the lines for a source that has these files: itself, and others that it includes.
     pub(crate) fn lines(&self, has: impl Fn(&Path) -> bool) -> String {
         let facts = self.by_file.iter().filter(|(file, _)| has(file)).flat_map(|(_, facts)| facts);
-        let mut text = String::new();
+        let (mut text, mut undefined) = (String::new(), BTreeSet::new());
         for (at, Fact { number, expression, about }) in facts.enumerate() {
+            let words = expression.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+            undefined.extend(words.filter(|word| self.macros.contains(*word)));
             text.push_str(&format!("template struct {SAME}{at}, {number}, {expression}>; // {about}\n"));
         }
-        if text.is_empty() { text } else { HEAD.to_owned() + &text }
+        if text.is_empty() {
+            return text;
+        }
+        undefined.iter().map(|name| format!("#undef {name}\n")).collect::<String>() + HEAD + &text
     }
 }
 
@@ -229,7 +236,7 @@ fn spelled(ty: Type<'_>) -> Option<String> {
 pub(crate) fn difference(said: &str) -> Option<Error> {
     let mut differences: Vec<String> = Vec::new();
     for said in said.lines() {
-        // `wrapper.cu(12): error: incomplete type "cuda_kernels_build_layouts::same<0, 12ULL, 16ULL>" is ...`
+        // `wrapper.cu(12): error: incomplete type "cuda_kernels_build_layouts::__same<0, 12ULL, 16ULL>" is ...`
         let Some((place, message)) = said.split_once("): error") else { continue };
         let Some((file, number)) = place.rsplit_once('(') else { continue };
         let text = fs::read_to_string(file).unwrap_or_default();

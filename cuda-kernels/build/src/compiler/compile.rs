@@ -25,6 +25,9 @@ const ARCHS: &str = "CUDA_KERNELS_ARCHS";
 /// The variables from which nvcc itself takes flags.
 const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
+/// The variable from which nvcc itself takes the C++ compiler.
+const HOST_COMPILER: &str = "NVCC_CCBIN";
+
 /// The first version whose nvcc can hide the stubs of templates from other files. From 13.0 on it does.
 const TEMPLATE_STUBS: Version = Version::new(12, 8);
 
@@ -52,7 +55,9 @@ impl Build {
         writes: Option<&Package>,
         read: &mut BTreeSet<PathBuf>,
     ) -> Result<(), Error> {
-        self.compile_with_nvcc(env, out, name, writes, read).map_err(host_compiler::explained)
+        let named = env.get(HOST_COMPILER).map(ToOwned::to_owned);
+        let done = self.compile_with_nvcc(env, out, name, writes, read);
+        done.map_err(|error| host_compiler::explained(error, named.as_deref()))
     }
 
     fn compile_with_nvcc(
@@ -84,6 +89,7 @@ impl Build {
             flags: &flags,
             relocatable: self.relocatable,
             environment: &nvcc_flags(env),
+            host_compiler: env.get(HOST_COMPILER).map(ToOwned::to_owned),
             unique: &unique(env, out, name),
             out,
             objects: &objects,

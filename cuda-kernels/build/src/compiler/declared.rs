@@ -22,7 +22,7 @@ pub(crate) enum Space {
 /// One variable of a header or source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Declared {
-    /// The name in Rust, with namespaces in front.
+    /// The name in C++, with namespaces and `_` in front.
     pub(crate) name: String,
     /// The qualified name in C++, from the global namespace.
     pub(crate) path: String,

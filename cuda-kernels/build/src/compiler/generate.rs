@@ -21,17 +21,18 @@ use crate::compiler::variables::{module, uses};
 const HEAD: &str = r#"// Generated from CUDA headers by cuda-kernels-build.
 #[allow(
     non_camel_case_types, non_snake_case, non_upper_case_globals, dead_code, missing_docs, unreachable_pub,
-    unsafe_code, missing_debug_implementations, improper_ctypes, clippy::all, clippy::pedantic, clippy::nursery,
+    unsafe_code, unsafe_op_in_unsafe_fn, missing_debug_implementations, improper_ctypes,
+    unpredictable_function_pointer_comparisons, clippy::all, clippy::pedantic, clippy::nursery,
     clippy::undocumented_unsafe_blocks, clippy::multiple_unsafe_ops_per_block, clippy::missing_safety_doc,
     clippy::ptr_as_ptr, clippy::allow_attributes_without_reason, rustdoc::all,
     reason = "generated from C++ headers, whose names it keeps"
 )]
-mod generated {
+mod __generated {
 "#;
 
 const TAIL: &str = "}\n\
     #[allow(unused_imports, unreachable_pub, reason = \"a header may declare nothing\")]\n\
-    pub use generated::*;\n";
+    pub use __generated::*;\n";
 
 /// Generates the text that a crate includes.
 pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<String, Error> {
@@ -92,12 +93,12 @@ fn exports(text: &mut String, names: &Names) {
     }
     let mut declared = String::new();
     for (at, name) in exported.iter().enumerate() {
-        let _ = write!(declared, "#[link_name = {name:?}] fn export_{at}(); ");
+        let _ = write!(declared, "#[link_name = {name:?}] fn __export_{at}(); ");
     }
-    let all: Vec<_> = (0..exported.len()).map(|at| format!("export_{at}")).collect();
+    let all: Vec<_> = (0..exported.len()).map(|at| format!("__export_{at}")).collect();
     let _ = write!(
         text,
-        "#[used]\nstatic EXPORTS: [unsafe extern \"C\" fn(); {}] = {{\n    \
+        "#[used]\nstatic __EXPORTS: [unsafe extern \"C\" fn(); {}] = {{\n    \
          unsafe extern \"C\" {{ {declared}}}\n    [{}]\n}};\n",
         all.len(),
         all.join(", ")
@@ -168,7 +169,7 @@ mod tests {
             text.contains("pub static move_: ::cuda_safe::launch::Checked<(*mut Point, Point, u32)> ="),
             "{text}"
         );
-        assert!(text.contains(r#"#[link_name = "_Z4moveP5PointS_j"] fn stub();"#), "{text}");
+        assert!(text.contains(r#"#[link_name = "_Z4moveP5PointS_j"] fn __stub();"#), "{text}");
         assert!(text.contains(r#".with_parameter_names(&["points", "by", "count"])"#), "{text}");
         assert!(text.contains(r#"#[doc = " Says \"hello\"."]"#), "{text}");
         assert!(text.contains("Parameters: `(points: *mut Point, by: Point, count: u32)`."), "{text}");
@@ -193,14 +194,17 @@ mod tests {
         let text = generated(&placement);
         let types = ["*mut Point", "Point", "u32"].map(|name| format!("::core::mem::size_of::<{name}>()"));
         assert!(
-            text.contains(&format!("&[{}];\n    assert!(matches!(own, [8, 12, 4])", types.join(", "))),
+            text.contains(&format!("matches!(&[{}] as &[usize], [8, 12, 4])", types.join(", "))),
             "{text}"
         );
-        assert!(text.contains("&[];\n    assert!(matches!(own, [])"), "{text}");
+        assert!(text.contains("matches!(&[] as &[usize], [])"), "{text}");
         // A structure with other fields for one architecture.
         ptx::add_sizes(&mut placement.sizes, &ptx(16));
         let text = generated(&placement);
-        assert!(text.contains("(own, [8, 12, 4])") && text.contains("(own, [8, 16, 4])"), "{text}");
+        assert!(
+            text.contains("as &[usize], [8, 12, 4])") && text.contains("as &[usize], [8, 16, 4])"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -290,11 +294,11 @@ mod tests {
     fn a_variable_becomes_a_static_with_its_bytes_in_the_books_of_its_file() {
         let text = with_variables(" Nothing to say.").unwrap();
         for expected in [
-            "Module::new(\n    0 + (9usize) * ::core::mem::size_of::<f32>(),\n    0 + (1) * \
-             ::core::mem::size_of::<u32>(),\n    0,\n)",
+            "Module::new(\n    __END_0_filter,\n    __END_0_count,\n    0,\n)",
+            "const __END_0_filter: usize = 0 + (9usize) * ::core::mem::size_of::<f32>();",
             "pub static filter: ::cuda_safe::launch::Symbol<f32> =",
-            "fn cuda_symbol_filter() -> *const ::core::ffi::c_void;",
-            "from_parts(\"filter\", cuda_symbol_filter, &MODULE_0, \
+            "fn __cuda_symbol_filter() -> *const ::core::ffi::c_void;",
+            "from_parts(\"filter\", __cuda_symbol_filter, &self::__MODULE_0, \
              ::cuda_safe::launch::Space::Constant, 0, 9usize)",
             "pub static count: ::cuda_safe::launch::Symbol<u32> =",
             "::cuda_safe::launch::Space::Device, 0, 1)",
@@ -309,15 +313,20 @@ mod tests {
     fn a_kernel_uses_all_variables_of_its_file_unless_its_comment_says_otherwise() {
         let text = with_variables(" @reads filter\n @writes count").unwrap();
         assert!(
-            text.contains("VariableAccesses = ::cuda_safe::launch::VariableAccesses::all(&MODULE_0);"),
+            text.contains(
+                "VariableAccesses = ::cuda_safe::launch::VariableAccesses::all(&self::__MODULE_0);"
+            ),
             "{text}"
         );
         assert!(
-            text.contains("VariableAccesses::new(&MODULE_0, &[filter.read(), count.written()]);"),
+            text.contains(
+                "VariableAccesses::new(&self::__MODULE_0, &[self::filter.read(), \
+                 self::count.written()]);"
+            ),
             "{text}"
         );
-        assert!(text.contains("Kernel::from_stub(\"elsewhere\", stub) }"), "{text}");
-        assert!(with_variables("@reads nothing").unwrap().contains("Kernel::from_stub(\"said\", stub) }"));
+        assert!(text.contains("Kernel::from_stub(\"elsewhere\", __stub)"), "{text}");
+        assert!(with_variables("@reads nothing").unwrap().contains("Kernel::from_stub(\"said\", __stub)"));
     }
 
     #[test]

@@ -35,12 +35,15 @@ pub(crate) fn handle(
     let (uses, with_symbols) = match uses {
         None => (String::new(), ""),
         Some(uses) => (
-            format!("static USES: ::cuda_safe::launch::VariableAccesses = {uses};\n    "),
-            ".with_symbols(&USES)",
+            format!("static __USES: ::cuda_safe::launch::VariableAccesses = {uses};\n    "),
+            ".with_symbols(&__USES)",
         ),
     };
-    let (kind, proof, checked) = match proof {
-        None => ("Kernel", String::new(), ""),
+    let plain = format!(
+        "::cuda_safe::launch::Kernel::{code}{with_symbols}\n        .with_parameter_names(&{names:?})"
+    );
+    let (kind, proof, made) = match proof {
+        None => ("Kernel", String::new(), plain),
         Some(proof) => {
             if let Some(warning) = &proof.warning {
                 println!("cargo::warning=kernel `{name}`: {warning}");
@@ -53,23 +56,21 @@ pub(crate) fn handle(
                 format!("::cuda_safe::launch::KernelProof::new({}){}", proof.text, proof.variables);
             if let Some(clauses) = &proof.contract {
                 made = format!(
-                    "{{\n        let proof = {made};\n        \
-                     // SAFETY: the kernel's author says so, by `@unsafe_contract`.\n        \
-                     unsafe {{ proof.with_contract(&[{clauses}]) }}\n    }}"
+                    "// SAFETY: the kernel's author says so, by `@unsafe_contract`.\n        \
+                     unsafe {{ {made}.with_contract(&[{clauses}]) }}"
                 );
             }
-            let made = format!("static PROOF: ::cuda_safe::launch::KernelProof =\n        {made};\n    ");
-            let checked = "// SAFETY: the slices are those of each PTX that nvcc made of this kernel.\n    \
-                           let kernel = unsafe { ::cuda_safe::launch::Checked::new(kernel, &PROOF) };\n    ";
-            ("Checked", made, checked)
+            let made = format!("static __PROOF: ::cuda_safe::launch::KernelProof =\n        {made};\n    ");
+            let slices = "// The slices are those of each PTX that nvcc made of this kernel.\n    ";
+            let checked = format!("::cuda_safe::launch::Checked::new({plain}, &__PROOF)");
+            ("Checked", made + slices, checked)
         }
     };
     text.push_str(&format!(
         "pub static {name}: ::cuda_safe::launch::{kind}<({types})> = {{\n    \
          {stub}{uses}{proof}\
          // SAFETY: the code that nvcc made for this kernel, with the parameter types of its prototype.\n    \
-         let kernel = unsafe {{ ::cuda_safe::launch::Kernel::{code}{with_symbols} }}\n    \
-         .with_parameter_names(&{names:?});\n    {checked}kernel\n}};\n"
+         unsafe {{ {made} }}\n}};\n"
     ));
 }
 
@@ -79,9 +80,9 @@ pub(crate) fn same_sizes(text: &mut String, kernel: &Prototype, sizes: &[u64]) {
     let own: Vec<_> = own.collect();
     let _ = writeln!(
         text,
-        "const _: &[usize] = {{\n    let own: &[usize] = &[{}];\n    \
-         assert!(matches!(own, {sizes:?}), \"kernel `{}`: nvcc compiles its parameters with other sizes than \
-         its prototype has without nvcc: does a type depend on __CUDACC__?\");\n    own\n}};",
+        "const _: () = assert!(\n    matches!(&[{}] as &[usize], {sizes:?}),\n    \
+         \"kernel `{}`: nvcc compiles its parameters with other sizes than \
+         its prototype has without nvcc: does a type depend on __CUDACC__?\"\n);",
         own.join(", "),
         kernel.name
     );

@@ -21,7 +21,7 @@ use crate::compiler::source::{self, Includes};
 const WRAPPED: &str = "CUDA_KERNELS_BUILD";
 
 /// What the names of the files start with that are only in this library's memory.
-const OWN: &str = "cuda-kernels-build-";
+const OWN: &str = "cuda-kernels-build.own.";
 
 /// The output of bindgen, and every file that it read.
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use syn::{Expr, Fields, Item, ItemStruct, Lit, Type};
 
+use crate::compiler::prototype;
+
 /// The size and alignment of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -26,7 +28,7 @@ pub(crate) enum Plain {
 }
 
 /// The types of one generated file, by name.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Layouts<'a> {
     structs: HashMap<String, &'a ItemStruct>,
     aliases: HashMap<String, &'a Type>,
@@ -124,7 +126,7 @@ impl<'a> Layouts<'a> {
             }
             Type::Path(path) => {
                 let name = path.path.segments.last()?.ident.to_string();
-                if let Some(number) = number(&name) {
+                if let Some(number) = number(&prototype::spell(ty)) {
                     return Some(number);
                 }
                 if let Some(item) = self.structs.get(&name) {
@@ -140,10 +142,10 @@ impl<'a> Layouts<'a> {
 /// Returns the layout of a number type whose size is the same on all platforms of CUDA.
 fn number(name: &str) -> Option<Layout> {
     let size = match name {
-        "u8" | "i8" | "c_char" | "c_schar" | "c_uchar" => 1,
-        "u16" | "i16" | "c_short" | "c_ushort" => 2,
-        "u32" | "i32" | "f32" | "c_int" | "c_uint" | "c_float" => 4,
-        "u64" | "i64" | "f64" | "usize" | "isize" | "c_longlong" | "c_ulonglong" | "c_double" => 8,
+        "u8" | "i8" | ":: core :: ffi :: c_char" => 1,
+        "u16" | "i16" => 2,
+        "u32" | "i32" | "f32" => 4,
+        "u64" | "i64" | "f64" | "usize" | "isize" => 8,
         _ => return None,
     };
     Some(Layout { size, align: size, padded: false })

@@ -11,6 +11,7 @@ mod generate;
 mod handle;
 mod header;
 mod host_compiler;
+mod hygiene;
 mod layout;
 mod lexer;
 mod names;

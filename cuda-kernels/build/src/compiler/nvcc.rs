@@ -30,6 +30,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) relocatable: bool,
     /// The flags that nvcc itself takes from the environment.
     pub(crate) environment: &'a [Option<OsString>],
+    /// The C++ compiler that nvcc itself takes from the environment.
+    pub(crate) host_compiler: Option<OsString>,
     /// What names have that are unique in a program.
     pub(crate) unique: &'a str,
     /// The folder of the archive.
@@ -182,7 +184,7 @@ impl<'a> Compiler<'a> {
             fs::create_dir_all(kept).map_err(Error::of_file(kept))?;
         }
         let start = SystemTime::now();
-        finish(&mut command, file)?;
+        finish(&mut command, file, Some(self.settings.objects))?;
         if let Some(kept) = &step.kept {
             keep_ptx(kept).map_err(Error::of_file(kept))?;
         }
@@ -208,10 +210,10 @@ impl<'a> Compiler<'a> {
 
         let mut command = self.tool.to_command();
         command.arg("-dlink").args(paths()).args(&folders).arg("-o").arg(&linked);
-        finish(&mut command, &linked)?;
+        finish(&mut command, &linked, None)?;
 
         let mut cpp = cc::Build::new();
-        cpp.cpp(true).debug(false).opt_level(0);
+        cpp.cpp(true).cargo_debug(false).debug(false).opt_level(0);
         let tool = cpp.try_get_compiler().map_err(|error| failed(&joined, &error))?;
         let mut command = tool.to_command();
         command.args(["-r", "-nostdlib", "-o"]).arg(&joined).args(paths()).arg(&linked);
@@ -220,7 +222,7 @@ impl<'a> Compiler<'a> {
         if bytes.windows(DEVICE_RUNTIME.len()).any(|part| part == DEVICE_RUNTIME) {
             command.args(&folders).arg("-lcudadevrt");
         }
-        finish(&mut command, &joined)?;
+        finish(&mut command, &joined, None)?;
         Ok(joined)
     }
 
@@ -228,7 +230,8 @@ impl<'a> Compiler<'a> {
     /// length of nvcc and of each file that was read, those of toolkit and system among them. Also returns
     /// the last time of these. Returns `None` if a file is missing.
     fn state(&self, command: &Command, step: &Step) -> Option<(String, SystemTime)> {
-        let mut state = format!("{:?}\n{command:?}\n", self.settings.environment);
+        let Settings { environment, host_compiler, .. } = self.settings;
+        let mut state = format!("{environment:?} {host_compiler:?}\n{command:?}\n");
         let mut last_change = SystemTime::UNIX_EPOCH;
         let dependencies = depfile::parse(&fs::read_to_string(&step.dependencies).ok()?);
         for file in iter::once(&self.settings.toolkit.nvcc).chain(&dependencies) {
@@ -254,23 +257,49 @@ impl<'a> Compiler<'a> {
 /// A part of the names in linked device code that needs `cudadevrt`.
 const DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
 
-/// Runs a command that makes `what`, or compiles it. Its messages become cargo's.
-fn finish(command: &mut Command, what: &Path) -> Result<(), Error> {
+/// Runs a command that makes `what`, or compiles it. Its warnings become cargo's, and an error has its words.
+/// `own` is the folder of sources that include others.
+fn finish(command: &mut Command, what: &Path, own: Option<&Path>) -> Result<(), Error> {
     let done = command.output().map_err(|error| Error::File(command.get_program().into(), error))?;
     let said = String::from_utf8_lossy(&done.stderr);
     if let Some(difference) = agree::difference(&said) {
         return Err(difference);
     }
-    for line in said.lines().chain(advice(&said)) {
+    if !done.status.success() {
+        let mut said = own.map_or_else(|| said.to_string(), |own| without_own(&said, own));
+        if let Some(advice) = advice(&said) {
+            said = format!("{}\n\n{advice}", said.trim_end());
+        }
+        return Err(Error::Compile(what.to_owned(), format!("{}:\n{}", done.status, said.trim_end())));
+    }
+    for line in said.lines() {
         println!("cargo:warning={line}");
     }
-    if done.status.success() { Ok(()) } else { Err(Error::Compile(what.to_owned(), done.status.to_string())) }
+    Ok(())
 }
 
-/// Returns what to do if a source needs another one's device code.
+/// Leaves out of nvcc's words what follows from a mistake in the source: errors in the lines behind it.
+fn without_own(said: &str, own: &Path) -> String {
+    let own = own.display().to_string();
+    let parts = said.split("\n\n").filter(|part| !part.contains(&own));
+    let rest = parts.collect::<Vec<_>>().join("\n\n");
+    if rest.contains("error") { rest } else { said.to_owned() }
+}
+
+/// Returns what to do if a source needs another one's device code, or nvcc another C++ compiler.
 fn advice(said: &str) -> Option<&'static str> {
-    let advice = "Build::relocatable links device code, as `nvcc -rdc=true` does";
-    said.contains("Unresolved extern function").then_some(advice)
+    let said_of_compiler = ["unsupported GNU version", "unsupported clang version"];
+    if said.contains("Unresolved extern function") {
+        Some("Build::relocatable links device code, as `nvcc -rdc=true` does")
+    } else if said_of_compiler.iter().any(|words| said.contains(words)) {
+        Some(
+            "The C++ compiler of this machine is newer than this nvcc supports. Install an older one beside it \
+             (Debian: g++-14; Fedora: gcc14-c++; Arch: gcc14), and set NVCC_CCBIN=g++-14, or CXX. Or take a \
+             newer toolkit. `Build::flag(\"-allow-unsupported-compiler\")` tries it as it is.",
+        )
+    } else {
+        None
+    }
 }
 
 /// A command's output, and the file in which it lists what it read.
@@ -341,6 +370,9 @@ fn configured(settings: &Settings<'_>) -> cc::Build {
     build
         .cuda(true)
         .cudart("none")
+        .cargo_debug(false)
+        // cc names its own C++ compiler otherwise, before which nvcc ignores its variable.
+        .ccbin(settings.host_compiler.is_none())
         // Kernels are optimised in debug builds too, because -G would make them many times slower.
         .debug(false)
         .opt_level(3)
@@ -426,6 +458,17 @@ mod tests {
     fn a_function_that_is_not_linked_is_answered_with_how_to_link() {
         let said = "ptxas fatal   : Unresolved extern function 'cudaGraphSetConditional'\n";
         assert!(advice(said).is_some_and(|text| text.contains("relocatable")) && advice("").is_none());
+    }
+
+    #[test]
+    fn what_follows_from_a_mistake_is_left_out_and_nothing_else_is() {
+        let own = Path::new("/out/k.objects");
+        let behind = "/out/k.objects/a-01.cu(3): error: incomplete type\n  line\n    ^";
+        let (mistake, end) =
+            ("a.cu(1): error: no type\n  line\n   ^", "2 errors in \"/out/k.objects/a-01.cu\".\n");
+        assert_eq!(without_own(&format!("{mistake}\n\n{behind}\n\n{end}"), own), mistake);
+        let only = format!("{behind}\n\n{end}");
+        assert_eq!(without_own(&only, own), only);
     }
 
     #[test]

@@ -101,19 +101,19 @@ impl Packed {
     /// Returns the Rust text that registers all: the bytes are in the file `name.fatbin` of `OUT_DIR`.
     pub(crate) fn text(&self, name: &str) -> String {
         let mut text = format!(
-            "static FATBINARIES: {TYPES}::FatbinaryBytes<{}> =\n    {TYPES}::FatbinaryBytes(*include_bytes!(\
+            "static __FATBINARIES: {TYPES}::FatbinaryBytes<{}> =\n    {TYPES}::FatbinaryBytes(*include_bytes!(\
              concat!(env!(\"OUT_DIR\"), \"/{name}.fatbin\")));\n",
             self.bytes.len()
         );
         for (at, part) in &self.parts {
             let _ =
-                writeln!(text, "static KERNELS_{at}: [{TYPES}::DeviceKernel; {}] = [", part.kernels.len());
+                writeln!(text, "static __KERNELS_{at}: [{TYPES}::DeviceKernel; {}] = [", part.kernels.len());
             for kernel in &part.kernels {
                 let _ = writeln!(text, "    {TYPES}::DeviceKernel::new(\"{kernel}\\0\"),");
             }
             let _ = writeln!(
                 text,
-                "];\nstatic VARIABLES_{at}: [{TYPES}::DeviceVariable; {}] = [",
+                "];\nstatic __VARIABLES_{at}: [{TYPES}::DeviceVariable; {}] = [",
                 part.variables.len()
             );
             for variable in &part.variables {
@@ -121,14 +121,14 @@ impl Packed {
             }
             let _ = writeln!(
                 text,
-                "];\nstatic FATBINARY_{at}: {TYPES}::Fatbinary = {{\n    \
+                "];\nstatic __FATBINARY_{at}: {TYPES}::Fatbinary = {{\n    \
                  // SAFETY: nvcc's fatbinary, whose hash the build has compared, and what is in it.\n    \
-                 unsafe {{ {TYPES}::Fatbinary::new(&FATBINARIES, {}, &KERNELS_{at}, &VARIABLES_{at}) }}\n}};",
+                 unsafe {{ {TYPES}::Fatbinary::new(&self::__FATBINARIES, {}, &self::__KERNELS_{at}, &self::__VARIABLES_{at}) }}\n}};",
                 part.offset
             );
         }
         let each = |call: &str| {
-            let calls = self.parts.keys().map(|at| format!("        FATBINARY_{at}.{call}();\n"));
+            let calls = self.parts.keys().map(|at| format!("        self::__FATBINARY_{at}.{call}();\n"));
             calls.collect::<String>()
         };
         let _ = write!(
@@ -150,7 +150,7 @@ impl Packed {
     pub(crate) fn handle(&self, name: &str, symbol: &str) -> Result<String, Error> {
         let place = self.kernels.get(symbol);
         let (at, place) = place.ok_or_else(|| unpackable(&format!("no source defines kernel `{name}`")))?;
-        Ok(format!("from_fatbinary({name:?}, &KERNELS_{at}[{place}])"))
+        Ok(format!("from_fatbinary({name:?}, &self::__KERNELS_{at}[{place}])"))
     }
 
     /// Returns the Rust text of the function that returns a variable's address.
@@ -160,7 +160,7 @@ impl Packed {
         let (at, place) = place.ok_or_else(|| unpackable(&format!("no source has variable `{name}`")))?;
         Ok(format!(
             "extern \"C\" fn {}() -> *const ::core::ffi::c_void {{\n    \
-             FATBINARY_{at}.shadow(&VARIABLES_{at}[{place}]) }}",
+             self::__FATBINARY_{at}.shadow(&self::__VARIABLES_{at}[{place}]) }}",
             symbol.accessor()
         ))
     }

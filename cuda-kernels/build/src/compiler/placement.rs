@@ -9,6 +9,7 @@ use syn::Item;
 
 use crate::Error;
 use crate::compiler::header::Bindings;
+use crate::compiler::hygiene;
 use crate::compiler::layout::Layouts;
 use crate::compiler::names::Names;
 use crate::compiler::nvcc::Object;
@@ -20,7 +21,6 @@ use crate::compiler::symbol::{self, Symbol};
 use crate::compiler::unit::Units;
 
 /// The declarations of the headers.
-#[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) items: Vec<Item>,
     pub(crate) symbols: Vec<Symbol>,
@@ -30,8 +30,10 @@ impl Contents {
     pub(crate) fn of(bindings: &Bindings) -> Result<Self, Error> {
         let file = syn::parse_file(&bindings.text)
             .map_err(|error| Error::Header(format!("what bindgen generated is not Rust: {error}")))?;
-        let symbols = symbol::symbols(&file.items, &bindings.variables)?;
-        Ok(Self { items: file.items, symbols })
+        let (items, names) = hygiene::separate(file.items, &bindings.variables)?;
+        let mut symbols = symbol::symbols(&items, &bindings.variables)?;
+        symbols.iter_mut().zip(names).for_each(|(symbol, name)| symbol.name = name);
+        Ok(Self { items, symbols })
     }
 }
 
@@ -155,8 +157,8 @@ impl Placement {
         let link = self.names.unique(&kernel.symbol)?;
         Ok(match &self.packed {
             None => {
-                let stub = format!("unsafe extern \"C\" {{ #[link_name = {link:?}] fn stub(); }}\n    ");
-                (stub, format!("from_stub({name:?}, stub)"))
+                let stub = format!("unsafe extern \"C\" {{ #[link_name = {link:?}] fn __stub(); }}\n    ");
+                (stub, format!("from_stub({name:?}, __stub)"))
             }
             Some(packed) => (String::new(), packed.handle(name, &kernel.symbol)?),
         })

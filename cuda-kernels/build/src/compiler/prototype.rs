@@ -90,7 +90,8 @@ pub(crate) fn kernels(block: &ItemForeignMod, layouts: &Layouts<'_>) -> Result<V
     functions.filter(|function| is_kernel(function)).map(|function| prototype(function, layouts)).collect()
 }
 
-fn is_kernel(function: &ForeignItemFn) -> bool {
+/// Returns whether a function of bindgen's text is a kernel.
+pub(crate) fn is_kernel(function: &ForeignItemFn) -> bool {
     matches!(&function.sig.output, ReturnType::Type(_, answer) if matches!(**answer, Type::Never(_)))
 }
 
@@ -150,7 +151,7 @@ pub(crate) fn spell(ty: &Type) -> String {
         };
         return format!("{kind} {}", spell(&pointer.elem));
     }
-    let plain = match last_segment(ty).as_deref() {
+    let plain = match c_number(ty).as_deref() {
         Some("c_schar") => "i8",
         Some("c_uchar") => "u8",
         Some("c_short") => "i16",
@@ -164,6 +165,13 @@ pub(crate) fn spell(ty: &Type) -> String {
         _ => return ty.to_token_stream().to_string(),
     };
     plain.to_owned()
+}
+
+/// Returns the name of one of C's numbers, such as `c_int`. A program may have a type of this name.
+pub(crate) fn c_number(ty: &Type) -> Option<String> {
+    let Type::Path(path) = ty else { return None };
+    let is_whole = path.path.leading_colon.is_some() && path.path.segments.iter().any(|it| it.ident == "ffi");
+    last_segment(ty).filter(|_| is_whole)
 }
 
 /// Returns the last name of a path.

@@ -92,6 +92,7 @@ pub(crate) fn prepare(
     facts.add(unit.root(), &is_generated, &|file, offset| reading.depends_on_nvcc(file, offset))?;
     let constants = reading.constants(unit.root());
     reading.edit_included(includes);
+    facts.macros = reading.files.values().flat_map(File::macros).collect();
     let (warnings, has_instances) = (reading.warnings(), !reading.instantiated.is_empty());
     let mut files = reading.files;
     let own = listed.iter().filter_map(|path| Some((path.clone(), files.remove(path)?.edited())));

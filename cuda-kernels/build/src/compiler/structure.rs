@@ -59,7 +59,10 @@ pub(crate) fn structure(text: &mut String, item: &ItemStruct, plain: Plain, has_
         let name = &item.ident;
         let mut fields = String::new();
         if has_solid_fields {
-            fields.push_str("\n    const FIELDS: Option<&'static [(usize, usize)]> = Some(&[\n");
+            fields.push_str(
+                "\n    const FIELDS: ::core::option::Option<&'static [(usize, usize)]> = \
+                 ::core::option::Option::Some(&[\n",
+            );
             for field in &item.fields {
                 let (Some(own), ty) = (&field.ident, field.ty.to_token_stream()) else { continue };
                 let _ = writeln!(
@@ -130,8 +133,8 @@ fn component(item: &ItemStruct) -> Option<String> {
 /// Makes pitched memory an argument for CUDA's structure for pitched memory.
 const PITCHED: &str = "// SAFETY: as the fields are named.
 unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
-    fn new(ptr: *mut ::core::ffi::c_void, pitch: usize, xsize: usize, ysize: usize) -> Self {
-        Self { ptr, pitch, xsize, ysize }
+    fn new(__ptr: *mut ::core::ffi::c_void, __pitch: usize, __xsize: usize, __ysize: usize) -> Self {
+        Self { ptr: __ptr, pitch: __pitch, xsize: __xsize, ysize: __ysize }
     }
 }
 // SAFETY: four fields of eight bytes, of which the first is the address.

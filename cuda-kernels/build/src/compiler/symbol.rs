@@ -6,12 +6,15 @@ use syn::{Attribute, ForeignItem, Item, Type};
 
 use crate::Error;
 use crate::compiler::declared::Declared;
+use crate::compiler::hygiene::rust_name;
 use crate::compiler::prototype;
 
 /// One variable with a handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Symbol {
     pub(crate) declared: Declared,
+    /// The name of the handle.
+    pub(crate) name: String,
     /// The type of an element in Rust: that of the variable itself, or of the innermost array.
     pub(crate) element: String,
     /// The number of elements, over all dimensions of arrays of arrays, as a product of numbers.
@@ -24,7 +27,7 @@ impl Symbol {
     /// Returns the name of the C function that returns the variable's host-side address. It is in the
     /// file that defines the variable.
     pub(crate) fn accessor(&self) -> String {
-        format!("cuda_symbol_{}", self.declared.name)
+        format!("__cuda_symbol_{}", self.declared.name)
     }
 
     /// Returns whether a name in PTX may be that of the variable. nvcc leaves out the mark of a `static` one.
@@ -54,7 +57,7 @@ pub(crate) fn symbols(items: &[Item], declared: &[Declared]) -> Result<Vec<Symbo
 
 /// Returns whether bindgen made this constant from a variable with a numeric initial value.
 pub(crate) fn is_variable(name: &str, symbols: &[Symbol]) -> bool {
-    symbols.iter().any(|symbol| symbol.declared.name == name)
+    symbols.iter().any(|symbol| rust_name(&symbol.declared.name) == name)
 }
 
 fn symbol(items: &[Item], declared: &Declared) -> Result<Symbol, Error> {
@@ -73,6 +76,7 @@ fn symbol(items: &[Item], declared: &Declared) -> Result<Symbol, Error> {
     let len = if len.is_empty() { "1".to_owned() } else { len.join(" * ") };
     Ok(Symbol {
         declared: declared.clone(),
+        name: rust_name(&declared.name),
         element: prototype::spell(element),
         len,
         docs: prototype::docs(attributes),
@@ -89,7 +93,7 @@ fn typed<'a>(item: &'a Item, declared: &Declared) -> Option<(&'a Type, &'a [Attr
             }
             _ => None,
         }),
-        Item::Const(found) if found.ident == declared.name.as_str() => Some((&found.ty, &found.attrs)),
+        Item::Const(found) if found.ident == rust_name(&declared.name) => Some((&found.ty, &found.attrs)),
         _ => None,
     }
 }

@@ -88,14 +88,14 @@ pub(crate) fn find(
     }
     let mut complete = format!("namespace {NAMESPACE} {{\n");
     for (at, shape) in shapes.iter().enumerate() {
-        complete.push_str(&format!("struct i{at} {{ {} it; }};\n", shape.instance));
+        complete.push_str(&format!("struct __i{at} {{ {} __it; }};\n", shape.instance));
     }
     complete.push_str("}\n");
     let unit = parse(&complete)?;
     let mut instances = Instances::new();
     let inside = unit.root().children().into_iter().filter(|cursor| cursor.name() == NAMESPACE);
     for structure in inside.flat_map(Cursor::children) {
-        let at = structure.name().strip_prefix('i').and_then(|at| at.parse::<usize>().ok());
+        let at = structure.name().strip_prefix("__i").and_then(|at| at.parse::<usize>().ok());
         let Some(shape) = at.and_then(|at| shapes.get(at)) else { continue };
         // `Part<-1>` and `Part<1>` are spelled the same.
         let mut name = shape.name.clone();

@@ -91,6 +91,7 @@ mod tests {
                 file: header.canonicalize().unwrap(),
                 is_named: true,
             },
+            name: "ns_filter".to_owned(),
             element: "f32".to_owned(),
             len: "9usize".to_owned(),
             docs: Vec::new(),
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!(
             text,
             format!(
-                "#include \"{}\"\nextern \"C\" const void* cuda_symbol_ns_filter() {{ return \
+                "#include \"{}\"\nextern \"C\" const void* __cuda_symbol_ns_filter() {{ return \
                  reinterpret_cast<const void*>(&::ns::filter); }}\n",
                 source.display()
             )

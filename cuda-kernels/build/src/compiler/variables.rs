@@ -25,14 +25,16 @@ pub(crate) fn module(
         for symbol in symbols.iter().filter(|symbol| symbol.declared.space == space) {
             let accessor = placement.accessor(symbol)?;
             variable(&mut handles, at, symbol, (spelled, &start), &accessor);
-            let _ = write!(start, " + {}", symbol.bytes());
+            let end = format!("__END_{at}_{}", symbol.name);
+            let _ = writeln!(handles, "const {end}: usize = {start} + {};", symbol.bytes());
+            start = end;
         }
         sizes.push(start);
     }
     let [constants, variables, managed] = sizes.as_slice() else { return Ok(()) };
     let _ = write!(
         text,
-        "static MODULE_{at}: ::cuda_safe::launch::Module = ::cuda_safe::launch::Module::new(\n    \
+        "static __MODULE_{at}: ::cuda_safe::launch::Module = ::cuda_safe::launch::Module::new(\n    \
          {constants},\n    {variables},\n    {managed},\n);\n{handles}"
     );
     Ok(())
@@ -41,7 +43,7 @@ pub(crate) fn module(
 /// Writes the handle of one variable, whose bytes begin at `start` in the access history of its memory
 /// space.
 fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), function: &str) {
-    let Symbol { declared, element, len, docs } = symbol;
+    let Symbol { declared, name, element, len, docs } = symbol;
     documented(text, docs);
     let word = match declared.space {
         Space::Device => "__device__",
@@ -56,9 +58,9 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
          {function}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
          these are its bytes in its module's access histories.\n    \
-         unsafe {{ ::cuda_safe::launch::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
+         unsafe {{ ::cuda_safe::launch::Symbol::from_parts({cpp:?}, {accessor}, &self::__MODULE_{module}, \
          ::cuda_safe::launch::Space::{space}, {start}, {len}) }}\n}};\n",
-        name = declared.name,
+        cpp = declared.name,
         accessor = symbol.accessor(),
     );
 }
@@ -86,7 +88,7 @@ pub(crate) fn uses(
         return Ok(None);
     };
     let VariableAccesses::Said(list) = said else {
-        return Ok(Some(format!("::cuda_safe::launch::VariableAccesses::all(&MODULE_{module})")));
+        return Ok(Some(format!("::cuda_safe::launch::VariableAccesses::all(&self::__MODULE_{module})")));
     };
     if list.is_empty() {
         return Ok(None);
@@ -103,10 +105,10 @@ pub(crate) fn uses(
         if writes && symbol.declared.space == Space::Constant {
             return refuse(name, "for writing, but kernels cannot write `__constant__` variables");
         }
-        spelled.push(format!("{name}.{}()", if writes { "written" } else { "read" }));
+        spelled.push(format!("self::{}.{}()", symbol.name, if writes { "written" } else { "read" }));
     }
     Ok(Some(format!(
-        "::cuda_safe::launch::VariableAccesses::new(&MODULE_{module}, &[{}])",
+        "::cuda_safe::launch::VariableAccesses::new(&self::__MODULE_{module}, &[{}])",
         spelled.join(", ")
     )))
 }

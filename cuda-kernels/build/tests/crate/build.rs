@@ -1,4 +1,6 @@
-//! Compiles the kernels of a folder, and two libraries whose device code is linked.
+//! Compiles the kernels of a folder, two libraries whose device code is linked, and kernels with all names.
+
+mod names;
 
 fn main() {
     let own = cuda_kernels_build::Build::new().folder("kernels");
@@ -7,4 +9,5 @@ fn main() {
     own.prebuilt("prebuilt/own_kernels.fatbin").compile("own_kernels");
     cuda_kernels_build::Build::new().folder("kernels/linked").relocatable().compile("own_linked");
     cuda_kernels_build::Build::new().folder("kernels/other").relocatable().compile("own_other");
+    names::compile("own_kernels");
 }

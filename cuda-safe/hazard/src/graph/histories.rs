@@ -6,15 +6,15 @@
 //! a node that is entered last comes after everything that it conflicts with if it comes after the nodes
 //! that [`GraphHistories::before`] returns.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use super::Few;
 use super::retained::RetainedAccesses;
 use super::segments::Segments;
 use crate::entry::Mode;
+use crate::hash::AddressMap;
 
 /// How many of the last reads of some bytes a further read may replace.
 const READS: usize = 8;
@@ -25,7 +25,7 @@ pub struct GraphHistories {
     /// Those of each allocation.
     allocations: Segments<Spans>,
     /// The index of an allocation by the address of the tracker's access history, which names it.
-    numbers: HashMap<usize, usize, BuildHasherDefault<AddressHasher>>,
+    numbers: AddressMap<usize>,
 }
 
 /// The last accesses of one allocation.
@@ -181,24 +181,5 @@ impl GraphHistories {
                 }
             }
         }
-    }
-}
-
-/// Hashes an address. Nobody chooses addresses to collide, which the slower standard hash withstands.
-#[derive(Clone, Copy, Debug, Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
-    }
-
-    fn write_usize(&mut self, address: usize) {
-        // Fibonacci hashing: the product's high half depends on all bits.
-        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }

@@ -73,6 +73,12 @@ fn an_error_has_the_log_and_the_line_of_the_caller() {
         matches!(error.kind(), ErrorKind::Missing(why) if why.contains("/nowhere/libnvrtc.so")),
         "{error}"
     );
+    assert_eq!(error.call_site().file(), file!());
+    let compiled = nvrtc().compile(&Source::new("a.cu", ""), &options()).unwrap();
+    assert_eq!(compiled.lowered("g").unwrap_err().call_site().file(), file!());
+    if let Err(error) = Nvrtc::get() {
+        assert_eq!(error.call_site().file(), file!());
+    }
 }
 
 /// Counts the compilations of a child process.

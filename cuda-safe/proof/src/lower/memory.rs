@@ -206,7 +206,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 Ok(true)
             }
             Found::Register(_) => Ok(false),
-            _ => Err(format!("{} is no parameter that is known here", name.text)),
+            _ => Err(format!("{name} is no parameter that is known here")),
         }
     }
 

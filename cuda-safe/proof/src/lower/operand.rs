@@ -95,7 +95,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
     pub(super) fn register(&mut self, name: &Name<'a>) -> Refused<u32> {
         match self.find(name) {
             Found::Register(register) => Ok(register),
-            _ => Err(format!("{} is not a register", name.text)),
+            _ => Err(format!("{name} is not a register")),
         }
     }
 
@@ -134,13 +134,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     /// Lowers the value of a name.
     pub(super) fn named(&mut self, name: &Name<'a>, bits: u8, may_be_wider: bool) -> Refused<Operand> {
-        let text = name.text;
         match self.find(name) {
             Found::Register(it) if self.bits(it) == bits || may_be_wider && self.bits(it) > bits => {
                 Ok(Operand::Register(it))
             }
             Found::Register(it) => {
-                Err(format!("{text} has {} bits where the instruction has {bits}", self.bits(it)))
+                Err(format!("{name} has {} bits where the instruction has {bits}", self.bits(it)))
             }
             Found::Special(Some(special)) => Ok(Operand::Special(special)),
             // A register that nothing writes: each use may see another value.
@@ -148,9 +147,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
             Found::Object(object) if bits >= 32 => Ok(Operand::Object(object)),
             Found::Parameter(index) if bits == 64 => Ok(Operand::Object(self.parameter_object(index))),
             Found::WarpSize => Ok(Operand::Number(32)),
-            Found::Function => Err(format!("the address of the function {text} is taken")),
-            Found::Undeclared => Err(format!("{text} is not declared in this PTX")),
-            _ => Err(format!("the address of {text} is taken")),
+            Found::Function => Err(format!("the address of the function {name} is taken")),
+            Found::Undeclared => Err(format!("{name} is not declared in this PTX")),
+            _ => Err(format!("the address of {name} is taken")),
         }
     }
 
@@ -180,7 +179,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 if self.bits(register) == 1 {
                     Ok(Operand::Register(register))
                 } else {
-                    Err(format!("{} is no predicate", name.text))
+                    Err(format!("{name} is no predicate"))
                 }
             }
             _ => Err("a predicate of an unknown form".to_owned()),

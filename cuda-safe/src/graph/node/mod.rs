@@ -46,7 +46,7 @@ use super::graph::Graph;
 use super::identity::{Node, Owner};
 use super::step::Step;
 use crate::device::Device;
-use crate::error::{AtCaller as _, Detail, Error, Result};
+use crate::error::{AtCaller as _, Detail, Error, Result, unsupported};
 use crate::hazard::{Access, RetainedAccesses};
 use crate::memory::retain;
 use crate::{check, stream, sys};
@@ -538,16 +538,13 @@ impl GraphExec {
         graph: &Graph,
         node: Node,
     ) -> Result<(usize, sys::cudaGraphNode_t)> {
-        let refused = |what| Error::refused(api, Detail::unsupported(what));
         let Some(origin) = &self.origin else {
-            return Err(refused(
-                "changing a node after GraphExec::update took another graph over, \
-                 or one with other nodes or edges than it had, or failed: change \
-                 that graph, and take it over",
-            ));
+            let what = "changing a node after GraphExec::update took another graph over, or one with other \
+                        nodes or edges than it had, or failed: change that graph, and take it over";
+            return Err(unsupported(api, what));
         };
         if origin.graph != graph.number {
-            return Err(refused("a graph that the executable one was not made of"));
+            return Err(unsupported(api, "a graph that the executable one was not made of"));
         }
         // The graph may have destroyed the node since then.
         graph.steps.find(api, graph.number, node)?;
