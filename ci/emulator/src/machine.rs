@@ -115,11 +115,12 @@ struct Shared {
     work: Condvar,
 }
 
+const NO_ROOM: &str = "there is no address space left for the memory of the devices: CUDA_EMULATOR_MEMORY is \
+                       the size of each in MiB, and CUDA_EMULATOR_DEVICES their number";
+
 static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
     let started = Config::from_env().and_then(|config| {
-        let machine = Machine::new(config).ok_or_else(|| "there is no address space left for the memory of the devices: CUDA_EMULATOR_MEMORY is the size of each in \
-             MiB, and CUDA_EMULATOR_DEVICES their number"
-                .to_owned())?;
+        let machine = Machine::new(config).ok_or_else(|| NO_ROOM.to_owned())?;
         if config.captures_lines() {
             host_line::capture();
         }

@@ -52,7 +52,8 @@ fn copy(
     transfer(&mut machine, call, stream, &request, mode)
 }
 
-/// A copy of rows. Nothing to copy is no error, whatever the rest is. The pitch of a single row may be any.
+/// A copy of rows. Nothing to copy is no error, whatever the rest is. The pitch of a single row may be any on
+/// the side of the source. An H200 compares that of the destination.
 fn plane(
     (dst, to_pitch): (*mut c_void, usize),
     (src, from_pitch): (*const c_void, usize),
@@ -64,6 +65,9 @@ fn plane(
         if !volume.is_empty() && height > 1 && pitch < width {
             return Err(cudaErrorInvalidPitchValue);
         }
+    }
+    if !volume.is_empty() && to_pitch < width {
+        return Err(cudaErrorInvalidValue);
     }
     let side = |memory, pitch| Side {
         address: address(memory),
@@ -310,8 +314,9 @@ mod tests {
         let null = core::ptr::null_mut();
         let short = plane((null, 10), (null, 20), (11, 2), cudaMemcpyDefault).map(|request| request.volume);
         assert_eq!(short, Err(cudaErrorInvalidPitchValue));
-        let one = plane((null, 10), (null, 20), (11, 1), cudaMemcpyDefault).map(|request| request.to.pitch);
-        assert_eq!(one, Ok(0));
+        let one =
+            |to, from| plane((null, to), (null, from), (11, 1), cudaMemcpyDefault).map(|it| it.to.pitch);
+        assert_eq!((one(20, 10), one(10, 20)), (Ok(0), Err(cudaErrorInvalidValue)));
         let none = plane((null, 10), (null, 20), (11, 0), cudaMemcpyDefault)
             .map(|request| request.volume.is_empty());
         assert_eq!(none, Ok(true));

@@ -5,12 +5,12 @@
 //! writes if the operation reads, against all accesses otherwise. A kernel's accesses are not known before it
 //! runs, so until then the managed and pinned allocations that its arguments point to are protected, the
 //! managed variables of its module, and what the first words of these, of device memory and of variables
-//! point to (pinned ones only if system calls of the program open pages: `system_calls.rs`). An operation that comes after a host function protects nothing before that has
-//! returned, because the function may use the memory. An access of the host faults. The handler records it as
-//! an access of the host to that byte, opens the page, and the program goes on.
-//! This does not find further accesses of the host to a page after its first one, until the next operation
-//! on the page or the next flag that a kernel sets there; and accesses to registered memory, which the
-//! program has mapped.
+//! point to (pinned ones only if system calls of the program open pages: `system_calls.rs`). An operation
+//! that comes after a host function protects nothing before that has returned, because the function may use
+//! the memory. An access of the host faults. The handler records it as an access of the host to that byte,
+//! opens the page, and the program goes on. This does not find further accesses of the host to a page after
+//! its first one, until the next operation on the page or the next flag that a kernel sets there; and
+//! accesses to registered memory, which the program has mapped.
 #![expect(unsafe_code, reason = "protects pages and handles the faults")]
 
 use core::ffi::{c_int, c_void};
@@ -147,7 +147,7 @@ pub(crate) fn protect_targets(arguments: &[u8], variables: &[u64], operation: &A
         return;
     }
     let mut guards = GUARDS.lock();
-    let mut found = Found { views: Vec::new(), open: Vec::new() };
+    let mut found = Reached { views: Vec::new(), open: Vec::new() };
     arguments.windows(8).for_each(|word| found.note(&guards, word.try_into().map_or(0, u64::from_le_bytes)));
     variables.iter().for_each(|address| found.note(&guards, *address));
     let mut next = 0;
@@ -170,13 +170,13 @@ pub(crate) fn protect_targets(arguments: &[u8], variables: &[u64], operation: &A
 }
 
 /// What a kernel may reach.
-struct Found {
+struct Reached {
     views: Vec<View>,
     /// Memory that may have pointers: its start, its end, and where this library has it.
     open: Vec<(u64, u64, usize)>,
 }
 
-impl Found {
+impl Reached {
     /// Notes the memory that a word points to, if it does.
     fn note(&mut self, guards: &Guards, word: u64) {
         let view = guards.around(word).filter(|view| view.managed || PINNED.load(Ordering::Relaxed));

@@ -169,9 +169,9 @@ impl Races {
             "Order them: one stream of the kernel for both, an event between its streams, or \
              cudaStreamTailLaunch for what comes after a kernel and all that it launches."
         } else if by_host && !reaches {
-            "The host must wait first: cudaStreamSynchronize, cudaEventSynchronize, or a call that waits. While \
-             the kernel runs, only instructions of system scope reach the host: atomicAdd_system, volatile \
-             accesses, cuda::atomic with thread_scope_system."
+            "The host must wait first: cudaStreamSynchronize, cudaEventSynchronize, or a call that waits. \
+             While the kernel runs, only instructions of system scope reach the host: atomicAdd_system, \
+             volatile accesses, cuda::atomic with thread_scope_system."
         } else if by_host {
             "The host must wait first: cudaStreamSynchronize, cudaEventSynchronize, or a call that waits."
         } else {

@@ -1,6 +1,6 @@
-//! Every kind of access, in every scope, beside every partner: what PTX's memory model says of the pair, and what
-//! the emulator does. Each cell is a program in which nothing orders the two, and a twin in which something
-//! does (`programs/cells.cu`).
+//! Every kind of access, in every scope, beside every partner: what PTX's memory model says of the pair,
+//! and what the emulator does. Each cell is a program in which nothing orders the two, and a twin in which
+//! something does (`programs/cells.cu`).
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -71,8 +71,8 @@ fn ways() -> Vec<How> {
     ways
 }
 
-/// The partners of a thread, the narrowest scope that includes them, and the memory that both use. Accesses of
-/// copies, fills and system calls are never strong. The host's own may be, and nobody knows.
+/// The partners of a thread, the narrowest scope that includes them, and the memory that both use. Accesses
+/// of copies, fills and system calls are never strong. The host's own may be, and nobody knows.
 const PARTNERS: [(&str, Option<&str>, &[&str]); 10] = [
     ("lane", Some("cta"), &["shared", "device"]),
     ("warp", Some("cta"), &["shared", "device"]),

@@ -102,8 +102,8 @@ fn a_wrong_access_takes_at_most_ten_times_as_long_as_a_right_one() {
 fn threads_that_shuffles_groups_flags_and_barriers_order_are_not_reported() {
     for schedule in ["late", "eager", "random:1"] {
         // In one of the kernels several threads write the same, in another one a warp has volatile accesses.
-        let unchecked = "CUDA emulator: not checked: races of threads that write the value that is there, races \
-                         of volatile accesses within a block (CUDA_EMULATOR_VOLATILE=plain)\n";
+        let unchecked = "CUDA emulator: not checked: races of threads that write the value that is there, \
+                         races of volatile accesses within a block (CUDA_EMULATOR_VOLATILE=plain)\n";
         assert_eq!(run("correct", false, schedule), (Some(0), unchecked.to_owned()), "{schedule}");
     }
 }

@@ -1,6 +1,6 @@
-// Pairs of accesses, each cell in a process of its own: cells SCHEDULE. Standard input has a cell in each line:
-// words with spaces between them. `tests/emulator/cells.rs` makes them, and says what is expected. Prints for
-// each cell what the emulator did: `named`, `silent`, or `unchecked` and what of it.
+// Pairs of accesses, each cell in a process of its own: cells SCHEDULE. Standard input has a cell in each
+// line: words with spaces between them. `tests/emulator/cells.rs` makes them, and says what is expected.
+// Prints for each cell what the emulator did: `named`, `silent`, or `unchecked` and what of it.
 #include "check.h"
 
 #include <cooperative_groups.h>
