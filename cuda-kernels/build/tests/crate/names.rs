@@ -26,10 +26,10 @@ const RUST: &str = "abstract as async await become box bool break char const con
     generated kernel own stub proof uses index value result stream grid block s f n state other storage";
 
 /// The words among them that C++ has, or its library in the global namespace.
-const CPP: &str = "auto typeof bool break char const continue default do else enum extern false final float for \
-    if inline int long mutable namespace operator private public return short signed sizeof static \
-    struct     template this true try typedef typename union unsigned using virtual void volatile while std assert main \
-    double new delete class case catch goto switch throw friend explicit export protected register \
+const CPP: &str = "auto typeof bool break char const continue default do else enum extern false final float \
+    for if inline int long mutable namespace operator private public return short signed sizeof static \
+    struct template this true try typedef typename union unsigned using virtual void volatile while std assert \
+    main double new delete class case catch goto switch throw friend explicit export protected register \
     static_assert static_cast asm nullptr noexcept constexpr alignof alignas decltype and or not xor compl";
 
 /// Writes the sources and compiles them, and writes the names to `names.txt`. `other` is the build whose
