@@ -3,6 +3,7 @@
 
 mod arrays;
 mod built;
+mod functions;
 mod hopper;
 mod kernels;
 mod library;
