@@ -5,6 +5,7 @@
 //!
 //! The programs are compiled with the library that cargo has built for this test. The crate `trybuild` has
 //! cargo build it again, with all that it stands on: a minute of processor time.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

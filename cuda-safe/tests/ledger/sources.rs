@@ -492,46 +492,6 @@ fn every_operation_of_a_node_is_in_the_table() {
     assert_eq!(named.len(), operations.len(), "one is there twice");
 }
 
-/// The emulator has each function that the crate wraps, and none that no toolkit has.
-#[test]
-fn the_emulator_has_the_functions_that_the_crate_wraps() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let api: String = files_of(root.join("ci/emulator/src/api"))
-        .into_iter()
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .collect();
-    let has = |name: &str| ["(", " |"].iter().any(|after| api.contains(&format!("fn {name}{after}")));
-    let (functions, ledger) = (read("cuda-safe/ledger/functions.tsv"), read("cuda-safe/ledger.tsv"));
-    let mut lacking = Vec::new();
-    for row in ledger.lines().skip(1) {
-        let fields: Vec<_> = row.split('\t').collect();
-        let (name, since, wrapped) = (fields[0], fields[2], fields[3]);
-        // The emulator is a library of CUDA 13.
-        if !wrapped.is_empty() && !since.contains("gone in") && !has(name) {
-            lacking.push(name);
-        }
-    }
-    assert!(
-        lacking.is_empty(),
-        "ci/emulator/src/api: write {lacking:?} (\"Adding a function\" in its README)"
-    );
-    let known: BTreeSet<_> = functions.lines().filter_map(|row| row.split('\t').next()).collect();
-    let exported = read("ci/emulator/exports.txt");
-    let of_13: BTreeSet<_> = exported.lines().collect();
-    let unknown: Vec<_> = api
-        .lines()
-        .filter_map(|line| {
-            let (effect, rest) = line.trim_start().split_once(" fn ")?;
-            let name = rest.split(['(', ' ']).next()?;
-            (["allowed", "waits", "conflicts"].contains(&effect)
-                && !known.contains(name)
-                && !of_13.contains(name))
-            .then_some(name)
-        })
-        .collect();
-    assert!(unknown.is_empty(), "ci/emulator/src/api: ledger/functions.tsv and exports.txt lack {unknown:?}");
-}
-
 pub(crate) fn files_of_the_crate() -> Vec<PathBuf> {
     files_of(Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }

@@ -4,6 +4,7 @@
 mod arrays;
 mod built;
 mod cells;
+mod functions;
 mod hopper;
 mod kernels;
 mod library;
