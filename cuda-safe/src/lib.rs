@@ -63,7 +63,6 @@
 //!
 //! Names follow C without the `cuda` prefix. A search of this documentation for a C name finds its wrapper.
 //!
-//! # One purpose, one way
 #![doc = include_str!("../docs/ways.md")]
 //!
 //! # Errors

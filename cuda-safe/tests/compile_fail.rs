@@ -58,8 +58,8 @@ fn libraries() -> Vec<String> {
         let words = format!("\"kind\":[\"lib\"],\"crate_types\":[\"lib\"],\"name\":\"{name}\"");
         let mut lines = said.lines().filter(|line| line.contains(&words) && line.contains("\"test\":false"));
         let line = lines.next_back().unwrap_or_else(|| panic!("cargo built no {name}: {said}"));
-        let file = line.split("\"filenames\":[\"").nth(1).and_then(|rest| rest.split('"').next());
-        file.unwrap_or_else(|| panic!("no file of {name}: {line}")).to_owned()
+        let files = line.split_once("\"filenames\":[\"").and_then(|(_, rest)| rest.split_once('"'));
+        files.unwrap_or_else(|| panic!("no file of {name}: {line}")).0.to_owned()
     };
     let folder = env::current_exe().unwrap();
     let mut arguments = vec!["-L".to_owned(), format!("dependency={}", folder.parent().unwrap().display())];
@@ -100,7 +100,7 @@ fn check(program: &Path, libraries: &[String]) -> Result<(), String> {
 /// Removes from the compiler's messages what differs between machines and with lines of the library.
 fn without_places(said: &str) -> String {
     let mut text = String::new();
-    for message in said.split("\n\n") {
+    for message in said.split_terminator("\n\n") {
         let first = message.lines().next().unwrap_or_default();
         let is_summary =
             ["error: aborting due to ", "For more information about ", "Some errors have detailed "]
@@ -129,7 +129,8 @@ fn of_message(message: &str) -> String {
             margin = line.len() - rest.len();
             let path = local(path);
             is_elsewhere = !path.starts_with(PROGRAMS);
-            let path = if is_elsewhere { path.split(':').next().unwrap_or_default() } else { &path };
+            let path =
+                if is_elsewhere { path.split_once(':').map_or(&*path, |(file, _)| file) } else { &path };
             lines.push(format!("{}{path}", &line[..margin + 4]));
         } else if !rest.contains("has been written to") && !rest.contains("using `--verbose`") {
             is_elsewhere &=

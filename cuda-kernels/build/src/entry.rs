@@ -106,9 +106,7 @@ impl Build {
             return without.map_or(Ok(false), |why| Err(Error::Prebuilt(package.missing() + &why)));
         };
         if is_windows(env) && found.has_long() {
-            return Err(
-                found.refused("has kernels, types or variables with `long`, which has 32 bits on Windows")
-            );
+            return Err(found.refused("has types with `long`, which has 32 bits on Windows"));
         }
         // Cargo would run the script again and again if a file were not there.
         read.extend(package.files().into_iter().chain(found.sources()).filter(|file| file.exists()));

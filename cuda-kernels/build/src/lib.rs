@@ -202,9 +202,9 @@
 //! another GPU: touch the build script then.
 //!
 //! If the crate depends on `cuda-sys` directly, the toolkit is that of `cuda-sys`. Otherwise `cuda-sys-build`
-//! finds it by the same rules. nvcc needs a C++ compiler on the host; `NVCC_CCBIN` or `CXX` selects another one. If `DOCS_RS`
-//! or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed. That is enough to document a
-//! crate and to check its types.
+//! finds it by the same rules. nvcc needs a C++ compiler on the host; `NVCC_CCBIN` or `CXX` selects another
+//! one. If `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit is needed. That is
+//! enough to document a crate and to check its types.
 //!
 //! # Without nvcc
 //! A package can bring its kernels compiled, for users and machines without a toolkit. Name a file in the
@@ -259,7 +259,7 @@
 //! functions that [`Build::export`] names, need the sources and nvcc.
 //!
 //! The targets are Linux on x86-64 and on aarch64. For Windows only [compiled kernels](#without-nvcc) are
-//! supported, without C's `long`. If the target is not the machine that compiles, the build
+//! supported, without types that have C's `long`. If the target is not the machine that compiles, the build
 //! reads prototypes with the headers of the target's C++ compiler: `NVCC_CCBIN`, else `CXX_<target>` or
 //! `TARGET_CXX`, else GNU's name for it, such as `aarch64-linux-gnu-g++`. Without such a compiler it uses the
 //! headers of this machine, which is enough to check types.

@@ -189,7 +189,7 @@ impl Prebuilt {
         sources.map(|(_, source)| source.into()).collect()
     }
 
-    /// Returns whether a handle or a type has C's `long`. It has 64 bits in the code, which is made on Linux.
+    /// Returns whether a type has C's `long`. It has 64 bits in the code, which is made on Linux.
     pub(crate) fn has_long(&self) -> bool {
         let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
         self.text.split(|sign| !is_part(sign)).any(|word| word == "c_long" || word == "c_ulong")

@@ -331,8 +331,8 @@ impl Tracker {
         Some((Submission::new(timeline, state, false, false), target))
     }
 
-    /// Enters an access to a whole allocation, or to parts of one, that is ordered after all that it conflicts
-    /// with, or leaves it to the slow path.
+    /// Enters an access to a whole allocation, or to parts of one, that is ordered after all that it
+    /// conflicts with, or leaves it to the slow path.
     ///
     /// The first use of an allocation takes the slow path: two threads that use the same new allocations in
     /// different orders would both give up half-way, and each would wait for what the other has given up.

@@ -72,14 +72,23 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.spend()
     }
 
+    /// Counts the work of a copy of a state, or of a look at all of its registers.
+    fn count_registers(&mut self) {
+        self.analysis.symbols.work += self.analysis.kernel.registers.len() as u64 / 16;
+    }
+
+    /// Returns whether the budget is used up: what is done until the next [`spend`](Self::spend) is in vain.
+    fn is_spent(&self) -> bool {
+        // A part of the work is left for the other way.
+        let is_part = self.analysis.is_thorough && self.has_other_way;
+        self.analysis.spent() > if is_part { self.analysis.limit / 4 } else { self.analysis.limit }
+    }
+
     fn spend(&self) -> Result<(), GaveUp> {
         if self.analysis.doubt.is_some() || self.analysis.beyond.is_some() {
             return Err(GaveUp::Refused);
         }
-        // A part of the work is left for the other way.
-        let is_part = self.analysis.is_thorough && self.has_other_way;
-        let limit = if is_part { self.analysis.limit / 4 } else { self.analysis.limit };
-        if self.analysis.spent() > limit { Err(GaveUp::Budget) } else { Ok(()) }
+        if self.is_spent() { Err(GaveUp::Budget) } else { Ok(()) }
     }
 
     /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the ways back to
@@ -189,13 +198,14 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn join(&mut self, one: &State, other: &State, block: Option<usize>) -> State {
+        self.count_registers();
         let mut both = self.analysis.symbols.common_facts(one, other);
         let pairs = one.registers.iter().zip(&other.registers).enumerate();
         let mut registers = Vec::with_capacity(one.registers.len());
         for (register, pair) in pairs {
             let is_needed = block.is_none_or(|block| self.graph.blocks[block].needed.contains(register));
             registers.push(match pair {
-                _ if !is_needed => Value::Unset,
+                _ if !is_needed || self.is_spent() => Value::Unset,
                 (one, other) if one == other => one.clone(),
                 (Value::Number(a), Value::Number(b)) => {
                     let choice = self.analysis.symbols.choice(&mut both, (one, a), (other, b));
@@ -235,6 +245,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 self.has_other_way = true;
                 if self.analysis.is_thorough && splits > 0 {
                     for (outcome, pointer) in [(true, on), (false, off)] {
+                        self.count_registers();
                         let mut case = state.clone();
                         if self.analysis.refine(&mut case, &test, outcome) {
                             self.analysis.set(&mut case, step.to[0], Value::Number(pointer));
@@ -248,6 +259,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 self.analysis.step(&mut state, index);
                 continue;
             };
+            self.count_registers();
             let (mut on, mut off) = (state.clone(), state);
             let is_on = self.analysis.refine(&mut on, &guard, true);
             let is_off = self.analysis.refine(&mut off, &guard, false);
@@ -276,6 +288,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         if own.is_some() && (is_exit || next.iter().any(|next| self.graph.blocks[*next].inside != own)) {
             self.leaving.push((block, Rc::clone(&guard)));
         }
+        self.count_registers();
         let (mut taken, mut passed) = (state.clone(), state);
         let is_last = self.graph.blocks[block].end == self.analysis.kernel.steps.len();
         let (through, targets) =

@@ -197,6 +197,8 @@ const ROOM: usize = 6;
 const MOST_SWEEPS: u32 = 200;
 /// Combinations of facts that one bound may try.
 const TRIES: u32 = 90;
+/// Smaller or larger numbers within others that are divided.
+const MOST_EXTREMES: u32 = 6;
 
 impl State {
     pub(crate) fn new(registers: Vec<Value>) -> Self {
@@ -247,6 +249,8 @@ pub(crate) struct Symbols {
     states: u64,
     /// How many bounds were computed.
     pub(crate) work: u64,
+    /// Quotients of smaller or larger numbers that are looked for, one for the other.
+    extremes: u32,
     tries: u32,
     /// The point that was looked at last.
     point: Point,

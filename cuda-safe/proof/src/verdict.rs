@@ -439,6 +439,24 @@ impl Proof {
         self.variables.iter().map(|(name, is_written)| (name.as_str(), *is_written))
     }
 
+    /// Returns the refusal of an index that only its type bounds: it comes from memory, for example, and no
+    /// guard stands before the access. Only memory of two gigaelements would suffice.
+    #[must_use]
+    pub fn without_bound(&self, memory: &[Memory<'_>]) -> Option<Refusal> {
+        self.needs.iter().find_map(|need| {
+            let memory =
+                memory.iter().find(|it| (it.parameter, it.offset) == (need.parameter, need.offset))?;
+            let elements = |bytes: &Bytes| bytes.high / i64::try_from(memory.element.max(1)).unwrap_or(1);
+            let is_open = |it: &&Bytes| it.highest.origin != Origin::Exact && elements(it) >= 1 << 31;
+            let bytes = need.writes.iter().chain(&need.reads).find(is_open)?;
+            let Place { at, origin, from } = bytes.highest;
+            let reason = format!("reaches {}[..{}], which nothing bounds", memory.name, elements(bytes));
+            let mut refusal = Refusal { is_certain: false, ..self.refused(Some(at), reason) };
+            because(&mut refusal.reason, &self.files, at, (origin, from), false);
+            Some(refusal)
+        })
+    }
+
     fn check(&self, memory: &[Memory<'_>], names: &[&str]) -> Result<(), Refusal> {
         for need in &self.needs {
             let found = memory.iter().find(|it| (it.parameter, it.offset) == (need.parameter, need.offset));

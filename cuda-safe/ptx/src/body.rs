@@ -32,7 +32,11 @@ impl<'a> Parser<'a> {
                     body.statements.push(Statement::Close);
                 }
                 Token::Sign(';') => _ = self.take(),
-                Token::End => return self.expected("'}'"),
+                // What was read of the function stays.
+                Token::End => {
+                    self.errors.extend(self.expected::<()>("'}'").err());
+                    return Ok(body);
+                }
                 _ => {
                     let error = self.recover(|this| this.statement(&mut body));
                     body.statements.extend(error.map(Statement::Unread));

@@ -1,5 +1,5 @@
-//! The directives of texts, and the reason why each can or cannot matter to what a launch accesses. A consumer
-//! to which it matters refuses all others.
+//! The directives of texts, and the reason why each can or cannot matter to what a launch accesses. A
+//! consumer to which it matters refuses all others.
 
 /// Directives outside of functions.
 pub const MODULE: &[(&str, &str)] = &[
@@ -8,7 +8,7 @@ pub const MODULE: &[(&str, &str)] = &[
     ("attribute", "what `ATTRIBUTES` has"),
     (
         "common",
-        "all definitions of a variable become one: its size is not known, and a function may have another body",
+        "the definitions of a variable become one: its size is unknown, and a function may get another body",
     ),
     ("const", "a variable, whose size is read"),
     ("entry", "a kernel"),

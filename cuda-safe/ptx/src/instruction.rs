@@ -51,8 +51,8 @@ pub struct Row {
     pub name: &'static str,
     /// The rest of an instruction of this form. `T` is a type. A letter is a register: `d` a result of that
     /// type and `a`, `b` and `c` values, `D` and `A` have twice its bits, `r` and `n` 32, `w` and `v` 64, `f`
-    /// and `e` are of `f32`, `p` and `x` predicates. `m` and `s` are addresses of global and of shared memory,
-    /// `t` is a handle, `L` a label, `G` a list of labels, `F` a function.
+    /// and `e` are of `f32`, `p` and `x` predicates. `m` and `s` are addresses of global and of shared
+    /// memory, `t` is a handle, `L` a label, `G` a list of labels, `F` a function.
     pub form: &'static str,
     /// The types that `T` may be, with the words that have to precede some.
     pub types: &'static str,

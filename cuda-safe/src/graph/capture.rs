@@ -12,7 +12,7 @@ use super::graph::Graph;
 use super::host::HostFunction;
 use super::identity::Node;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, ErrorKind, Result};
 use crate::hazard::{Access, RetainedAccesses};
 use crate::stream::relax;
 use crate::stream::{
@@ -181,6 +181,18 @@ impl fmt::Debug for Capture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Capture").field("stream", &self.stream).finish_non_exhaustive()
     }
+}
+
+/// Returns the error of a capture's end with the branch that nothing joins, if it is about one.
+#[cold]
+fn explained(error: Error, recorder: &Recorder) -> Error {
+    let begun = if error.code() == sys::cudaErrorStreamCaptureUnjoined { recorder.unjoined() } else { None };
+    let Some(begun) = begun else { return error };
+    let text = format!(
+        "nothing comes after the last work of the branch that began at {begun}: join it by Capture::join, or \
+         record an event behind that work and have the stream of the closure wait for it"
+    );
+    error.with_detail(Detail::new(ErrorKind::Capture, text))
 }
 
 /// A graph that a capture continues, and the raw nodes that the capture begins after.
@@ -393,7 +405,10 @@ impl Stream {
         let active = recorder.activate();
         f(&Capture { stream, functions, recorder: &recorder })?;
         drop(active);
-        let raw = open.end()?;
+        let raw = match open.end() {
+            Ok(raw) => raw,
+            Err(error) => return Err(explained(error, &recorder)),
+        };
         if raw.is_null() {
             return Err(Error::refused(api, Detail::CAPTURING));
         }

@@ -222,8 +222,8 @@ impl KernelProof {
             return Err(not_proven(values.target.kernel, reason));
         }
         if known.counts_clusters && stream.is_none_or(|it| it.is_capturing()) {
-            let reason = "its grid counts clusters (`.blocksareclusters`), and whether that of a node does is \
-                          not known";
+            let reason = "its grid counts clusters (`.blocksareclusters`), and whether that of a node does \
+                          is not known";
             return Err(not_proven(values.target.kernel, reason));
         }
         let shape = known.shape(config);
@@ -271,10 +271,7 @@ impl KernelProof {
         };
         let broken = given.broken(self.contract).map(with_gap).or_else(|| {
             let at = given.read_only(|parameter| description(parameter).is_some_and(|it| it.writes))?;
-            Some(format!(
-                "its contract lets it write {}, which it is to read only",
-                values.target.parameter_name(at)
-            ))
+            Some(format!("its contract lets it write {}, which it is to read only", values.name(at)))
         });
         if let Some(reason) = broken {
             return Err(not_proven(values.target.kernel, &reason));
@@ -313,7 +310,8 @@ impl KernelProof {
         all.clear();
         // SAFETY: the caller has the same duties.
         let entry = unsafe { known.entry(self, &key, config, values) }?;
-        let memory = values.all_memory();
+        let names = values.names();
+        let memory = values.all_memory(&names);
         let refusal = match entry.verdict.check(&memory, values.target.parameter_names) {
             Ok(_) if entry.suffices(values, all) => None,
             // What the words of the check know, the numbers do.
@@ -361,8 +359,14 @@ impl KernelProof {
         let entry = unsafe { known.entry(self, &key, config, &values) }?;
         // Memory without an end: what is refused now, is refused for all memory.
         let endless = |memory| Memory { address: 0, bytes: u64::MAX, is_writable: true, ..memory };
-        let memory: Vec<_> = values.all_memory().into_iter().map(endless).collect();
+        let names = values.names();
+        let memory: Vec<_> = values.all_memory(&names).into_iter().map(endless).collect();
         let needs = entry.verdict.check(&memory, target.parameter_names).map_err(|it| refused(&it))?;
+        if let Verdict::Proven(proof) = &entry.verdict
+            && let Some(refusal) = proof.without_bound(&memory)
+        {
+            return Err(refused(&refusal));
+        }
         let of_parameter = |parameter| {
             let need = needs.iter().find(|need| need.parameter == parameter);
             let range = |bytes: Option<&Bytes>| {
@@ -741,7 +745,7 @@ impl Values<'_, '_> {
 
     /// Returns the memory behind all pointers, for the words of a refusal.
     #[cold]
-    fn all_memory(&self) -> Vec<Memory<'_>> {
+    fn all_memory<'n>(&self, names: &'n [String]) -> Vec<Memory<'n>> {
         let described = self.descriptions.iter().enumerate();
         described
             .filter_map(|(parameter, description)| {
@@ -754,7 +758,7 @@ impl Values<'_, '_> {
                 Some(Memory {
                     parameter,
                     offset,
-                    name: self.target.parameter_name(parameter),
+                    name: names.get(parameter)?,
                     address,
                     bytes: wide(range.end.saturating_sub(range.start)),
                     element: wide(description.element),
@@ -822,12 +826,16 @@ impl Values<'_, '_> {
         not_proven(self.target.kernel, &reason)
     }
 
-    /// Returns an argument's name, or its number.
+    /// Returns the name of a parameter, or its number.
     fn name(&self, parameter: usize) -> String {
         match self.target.parameter_name(parameter) {
-            "" => format!("argument {parameter}"),
+            "" => format!("parameter {parameter}"),
             name => name.to_owned(),
         }
+    }
+
+    fn names(&self) -> Vec<String> {
+        (0..self.descriptions.len()).map(|parameter| self.name(parameter)).collect()
     }
 }
 

@@ -267,7 +267,8 @@ impl<P> Checked<P> {
     /// for pointers, textures and surfaces.
     ///
     /// # Errors
-    /// - `Proof` if nothing is proven of the launch, or if it may access bytes before an argument.
+    /// - `Proof` if nothing is proven of the launch, if it may access bytes before an argument, or if nothing
+    ///   bounds an index that comes from memory, for example.
     /// - The runtime's error if the device has no code for the kernel.
     /// - Those of [`Kernel::launch`](super::Kernel::launch) about shape and numbers.
     /// - Refused inside a host function.

@@ -23,7 +23,7 @@ pub(super) fn ptx(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
         Some("PTX but a fatbinary, which from_data loads")
     } else if text.contains(&0) {
         Some("PTX: it has a zero byte within")
-    } else if !begins_as_ptx(text) {
+    } else if !cuda_ptx::begins_as_ptx(text) {
         Some("PTX, which begins with .version")
     } else {
         None
@@ -56,24 +56,6 @@ pub(super) fn any(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(bytes.to_vec())
 }
 
-/// Returns whether the text begins with `.version`, as PTX must. Comments and white space may precede it.
-fn begins_as_ptx(text: &[u8]) -> bool {
-    let mut rest = text.trim_ascii_start();
-    loop {
-        let end = if rest.starts_with(b"//") {
-            rest.iter().position(|byte| *byte == b'\n')
-        } else if rest.starts_with(b"/*") {
-            rest.windows(2).skip(2).position(|pair| pair == b"*/").map(|at| at + 4)
-        } else {
-            return rest.starts_with(b".version");
-        };
-        match end.and_then(|end| rest.get(end..)) {
-            Some(more) => rest = more.trim_ascii_start(),
-            None => return false,
-        }
-    }
-}
-
 /// Returns the PTX texts of code that was loaded, if it has nothing else, and if each sign of them means the
 /// same to the driver's compiler and to a proof.
 pub(super) fn texts(code: &[u8]) -> core::result::Result<Vec<&str>, &'static str> {
@@ -95,8 +77,7 @@ fn plain(bytes: &[u8]) -> core::result::Result<&str, &'static str> {
     let text = bytes.get(..end).and_then(|text| str::from_utf8(text).ok());
     let text = text.ok_or("its PTX is no text")?;
     // Where a comment ends must be no question.
-    let is_plain = |sign: char| matches!(sign, ' '..='~' | '\n' | '\t') && sign != '\\';
-    if text.replace("\r\n", "\n").chars().all(is_plain) {
+    if cuda_ptx::is_plain(text) {
         Ok(text)
     } else {
         Err("its PTX has signs that nvcc and NVRTC do not write")

@@ -8,7 +8,7 @@ use std::ops::{Range, RangeBounds};
 use super::allocation::Allocation;
 use super::allocation::Span;
 use super::size::{self, RowLayout};
-use crate::error::{Detail, OrRefused, Result, ensure};
+use crate::error::{Detail, ErrorKind, OrRefused, Result, ensure};
 
 /// Rows of `T` in layers, always within `base`.
 #[derive(Debug)]
@@ -85,6 +85,11 @@ pub(crate) enum Apart {
     By(usize, usize),
 }
 
+/// Returns the sentence about memory that packed rows do not fill.
+fn too_long(needed: usize, len: usize) -> String {
+    format!("the memory has {len} elements, and the rows are exactly {needed}: take its `slice(..{needed})`")
+}
+
 impl<'a, T> Grid<'a, T> {
     /// Makes rows and layers of a part of an allocation.
     #[track_caller]
@@ -133,7 +138,10 @@ impl<'a, T> Grid<'a, T> {
             Apart::Packed => needed == len,
             Apart::By(..) => needed <= len,
         };
-        ensure(fits, api, || Detail::wrong_length("the memory", needed, len))?;
+        ensure(fits, api, || match needed <= len {
+            true => Detail::new(ErrorKind::Argument, too_long(needed, len)),
+            false => Detail::wrong_length("the memory", needed, len),
+        })?;
         // As above.
         let limit = start + len * size_of::<T>();
         Ok(Self::of_base(base, start..limit, width, layout))

@@ -73,7 +73,7 @@ use super::handle::{GiveUp, ImportedHandle};
 use super::pool::{MemoryPool, enter};
 use super::size;
 use crate::device::Device;
-use crate::error::{AtCaller as _, Result, ensure_callable};
+use crate::error::{AtCaller as _, Detail, ErrorKind, Result, ensure, ensure_callable};
 use crate::stream::relax;
 use crate::system::{self, AsShared, OwnedShared, SHARED_POOL};
 use crate::{check, sys};
@@ -116,13 +116,20 @@ impl<T> DeviceBuffer<T> {
     /// another process has it open.
     ///
     /// # Errors
-    /// - `cudaErrorInvalidValue` for a buffer with length 0, or from a pool.
+    /// - `cudaErrorInvalidValue` for a buffer with length 0. Refused with it for a buffer from a pool, which
+    ///   [`MemoryPool::export`] and [`export_pool_pointer`](Self::export_pool_pointer) share.
     /// - `cudaErrorNotSupported` if processes cannot share memory.
     /// - Refused inside a host function.
     #[doc(alias = "cudaIpcGetMemHandle")]
     #[track_caller]
     pub fn ipc_handle(&self) -> Result<IpcMemHandle> {
-        ensure_callable("DeviceBuffer::ipc_handle")?;
+        let api = "DeviceBuffer::ipc_handle";
+        ensure_callable(api)?;
+        ensure(self.span().allocation().pool_device().is_none(), api, || {
+            let text = "memory of a pool has no handle of its own: share the pool by MemoryPool::export, and \
+                        then the buffer by export_pool_pointer";
+            Detail::new(ErrorKind::Argument, text)
+        })?;
         let _current = self.device().switch()?;
         let mut handle = sys::cudaIpcMemHandle_t::default();
         // SAFETY: the first pointer is to a live local structure, which the call fills. The memory lives as

@@ -82,6 +82,8 @@ struct Branch {
     name: StreamName,
     raw: sys::cudaStream_t,
     timeline: happens_before::Timeline,
+    /// Where the program began it.
+    begun: &'static Location<'static>,
     /// The owner of the hidden stream.
     _owner: Box<dyn Any>,
 }
@@ -98,6 +100,8 @@ struct RecorderState {
     marks: Vec<RawEvent>,
     /// The last record of each of the program's events, by their numbers. New events reuse handles.
     events: Vec<(u64, Mark)>,
+    /// The last operation of each branch.
+    last: Vec<Epoch>,
     /// The operations since the first record, and their access histories.
     steps: Vec<RecordedStep>,
     histories: GraphHistories,
@@ -158,7 +162,8 @@ impl Recorder {
     ) -> Result<()> {
         let timeline = self.state()?.order.timeline(self.device.as_raw(), Kind::NonBlocking);
         let mut branches = self.branches.try_borrow_mut().ok().or_refused("capture", || Detail::NESTED)?;
-        branches.push(Branch { name: name.stream_name(), raw, timeline, _owner: owner });
+        let (name, begun) = (name.stream_name(), Location::caller());
+        branches.push(Branch { name, raw, timeline, begun, _owner: owner });
         Ok(())
     }
 
@@ -225,15 +230,18 @@ impl Recorder {
         }
         let state = &mut *self.state()?;
         // No branch but the first one before the first event.
-        if !state.marks.is_empty() && !accesses.is_empty() {
+        let is_listed = !state.marks.is_empty() && !accesses.is_empty();
+        if is_listed {
             let (order, steps) = (&state.order, &state.steps);
             let is_before = |step: usize| order.is_before_next(steps[step].epoch, timeline);
             state.histories.enter(steps.len(), &uses, is_before);
-            let epoch = state.order.operate(timeline);
-            state.steps.push(RecordedStep { epoch, call_site });
-        } else {
-            state.order.operate(timeline);
         }
+        let epoch = state.order.operate(timeline);
+        if is_listed {
+            state.steps.push(RecordedStep { epoch, call_site });
+        }
+        state.last.retain(|last| last.timeline != timeline);
+        state.last.push(epoch);
         state.accesses.push(uses);
         Ok(())
     }
@@ -267,6 +275,15 @@ impl Recorder {
         let is_retained = uses.add(&access, || retain(&access));
         let (_, first) = self.unordered(timeline, &uses).ok().filter(|_| is_retained)??;
         Some(Hazard { first: Some(first), second: call_site })
+    }
+
+    /// Returns where the program began a branch whose last operation does not come before the end of the
+    /// first branch, which ends the capture.
+    pub(crate) fn unjoined(&self) -> Option<&'static Location<'static>> {
+        let (state, branches) = (self.state.try_borrow().ok()?, self.branches.try_borrow().ok()?);
+        let first = branches.first()?.timeline;
+        let open = state.last.iter().find(|last| !state.order.is_before_next(**last, first))?;
+        Some(branches.iter().find(|branch| branch.timeline == open.timeline)?.begun)
     }
 
     /// Records a hidden event on a branch.

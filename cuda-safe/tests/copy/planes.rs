@@ -165,7 +165,9 @@ fn planes_that_do_not_fit_their_memory_are_refused_on_the_host_too() {
     let length = |error: cuda_safe::Error| error.detail().clone();
     let error = Plane::from_slice(&host, 4, 4).unwrap_err();
     assert_eq!(length(error), Detail::wrong_length("the memory", 16, 12));
-    assert!(Plane::from_slice(&host, 4, 2).is_err(), "fewer elements than there are");
+    let error = Plane::from_slice(&host, 4, 2).unwrap_err();
+    let words = "the memory has 12 elements, and the rows are exactly 8: take its `slice(..8)`";
+    assert_eq!(error.detail().as_str(), words);
     assert!(PlaneMut::from_slice(&mut room, 13, 1).is_err());
     // No bytes need follow the last row: (2 * 20 + 8) / 4 elements, and not one less.
     assert!(PlaneMut::from_slice_with_pitch(&mut room, 2, 3, 20).is_ok());

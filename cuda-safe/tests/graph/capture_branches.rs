@@ -160,6 +160,7 @@ fn a_branch_that_is_not_joined_fails_the_capture_and_its_streams_work_again() ->
     let mut stream = Stream::non_blocking()?;
     let (mut x, side, event) = (DeviceBuffer::<u8>::alloc(64)?, Stream::new()?, Event::new()?);
     for by_fork in [true, false] {
+        let line = line!() + if by_fork { 3 } else { 6 };
         let failed = stream.capture(|s| {
             if by_fork {
                 return memset_async(&mut x, 1, &s.fork()?);
@@ -168,7 +169,13 @@ fn a_branch_that_is_not_joined_fails_the_capture_and_its_streams_work_again() ->
             side.wait(&event)?;
             memset_async(&mut x, 1, &side)
         });
-        assert_eq!(failed.unwrap_err().code(), sys::cudaErrorStreamCaptureUnjoined);
+        let failed = failed.unwrap_err();
+        assert_eq!(failed.code(), sys::cudaErrorStreamCaptureUnjoined);
+        let begun = format!("the branch that began at {}:{line}:", file!());
+        assert!(
+            failed.to_string().contains(&begun) && failed.to_string().contains("Capture::join"),
+            "{failed}"
+        );
         let _ = cuda_safe::error::take_last();
         memset_async(&mut x, 2, &side)?;
         assert_eq!(x.to_vec()?, [2; 64]);

@@ -117,6 +117,35 @@ fn a_launch_is_ordered_after_work_of_other_streams_and_their_work_after_it() -> 
 }
 
 #[test]
+fn graphs_that_use_parts_of_one_buffer_in_turn_are_ordered_only_where_they_share_a_byte() -> Result<()> {
+    const PARTS: usize = 100;
+    let _alone = alone();
+    let (mut one, mut other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4 * PARTS])?;
+    let mut fill = |stream: &mut Stream, first: usize, value| {
+        let graph = stream.capture(|s| {
+            (first..PARTS)
+                .step_by(2)
+                .try_for_each(|part| memset_async(&mut bytes.slice_mut(4 * part..4 * part + 4)?, value, s))
+        });
+        graph?.instantiate()
+    };
+    let (mut even, mut odd) = (fill(&mut one, 0, 1)?, fill(&mut other, 1, 2)?);
+    Device::current()?.synchronize()?;
+    let waits = cuda_safe::hazard::added_waits();
+    for _ in 0..3 {
+        even.launch(&one)?;
+        odd.launch(&other)?;
+    }
+    assert_eq!(cuda_safe::hazard::added_waits(), waits, "they share no byte");
+    even.launch(&other)?;
+    assert_eq!(cuda_safe::hazard::added_waits(), waits + 1, "the same graph on another stream");
+    let found = bytes.to_vec()?;
+    assert!(found.chunks(8).all(|pair| pair == [1, 1, 1, 1, 2, 2, 2, 2]), "{found:?}");
+    Ok(())
+}
+
+#[test]
 fn a_replay_while_a_host_guard_lives_is_refused() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::non_blocking()?;

@@ -415,6 +415,40 @@ fn fits(name: &str, pattern: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// The table of modules: each name is one that the module exports.
+#[test]
+fn docs_porting_has_names_in_the_modules_that_have_them() {
+    let page = read("docs/porting.md");
+    let (_, rest) = page.split_once("### Modules").unwrap();
+    let table = rest.split("\n## ").next().unwrap();
+    let mut found = 0;
+    for row in table.lines().filter(|line| line.starts_with("| `cuda_safe")) {
+        let [module, names] = row.trim_matches('|').split('|').collect::<Vec<_>>()[..] else {
+            panic!("{row}")
+        };
+        let Some(module) = module.trim().strip_prefix("`cuda_safe").and_then(|it| it.strip_suffix('`'))
+        else {
+            continue;
+        };
+        if module.contains('`') {
+            continue;
+        }
+        let (folder, file) = match module.strip_prefix("::") {
+            None => ("src/lib.rs".to_owned(), String::new()),
+            Some(name) => (format!("src/{name}/mod.rs"), format!("src/{name}.rs")),
+        };
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let source = read(if here.join(&folder).exists() { &folder } else { &file });
+        // A module below has its names behind its own.
+        let own = names.split("; in").next().unwrap();
+        for name in own.split('`').skip(1).step_by(2).filter(|name| !name.ends_with('!')) {
+            found += 1;
+            assert!(has_name(&source, name), "{name} is not in cuda_safe{module}");
+        }
+    }
+    assert!(found > 40, "{found} names");
+}
+
 #[test]
 fn docs_porting_names_every_function() {
     assert!(fits("cudaGraphAddEventWaitNode", "cudaGraphAddEvent*Node") && fits("cudaFree", "cudaFree"));

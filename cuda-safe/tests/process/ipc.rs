@@ -117,7 +117,8 @@ fn what_is_not_made_for_it_has_no_handle() {
     let _alone = alone();
     let stream = Stream::new().unwrap();
     assert!(Event::without_timing().unwrap().ipc_handle().is_err());
-    assert!(DeviceBuffer::<u8>::alloc_async(LEN, &stream).unwrap().ipc_handle().is_err());
+    let of_pool = DeviceBuffer::<u8>::alloc_async(LEN, &stream).unwrap().ipc_handle().unwrap_err();
+    assert!(of_pool.detail().as_str().contains("MemoryPool::export"), "{of_pool}");
     assert!(Event::with_flags(EventFlags::INTERPROCESS).is_err(), "it cannot take the time");
     let _ = cuda_safe::error::take_last();
 }

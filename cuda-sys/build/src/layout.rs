@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 /// The target machine, as the folders of a toolkit and of Debian name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
+    /// Rust's name of the processor: `x86_64`.
+    arch: String,
     /// The names under `targets/`: `x86_64-linux`; on ARM servers also `sbsa-linux`.
     folders: Vec<String>,
     /// Debian's name: `x86_64-linux-gnu`.
@@ -19,7 +21,12 @@ impl Target {
         if arch == "aarch64" {
             folders.insert(0, "sbsa-linux".to_owned());
         }
-        Self { folders, multiarch: format!("{arch}-linux-gnu") }
+        Self { arch: arch.to_owned(), folders, multiarch: format!("{arch}-linux-gnu") }
+    }
+
+    /// Returns Rust's name of the processor.
+    pub(crate) fn arch(&self) -> &str {
+        &self.arch
     }
 
     /// Returns Debian's name.

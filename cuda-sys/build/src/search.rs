@@ -74,6 +74,12 @@ impl<'a> Search<'a> {
     fn named(&self) -> Result<Option<Toolkit>> {
         let set = VARIABLES.into_iter().find_map(|variable| Some((variable, self.env.path(variable)?)));
         let Some((variable, root)) = set else { return Ok(None) };
+        if root.is_relative() {
+            let why = "each package's build script runs in the package's own folder, so a relative path \
+                       leads to several places";
+            return Err(Error::new(format!("{variable}={}: {why}", root.display()))
+                .detail(format!("Set {variable} to the absolute path of the toolkit's root.")));
+        }
         Toolkit::at(&root, &self.target, variable).map(Some).map_err(|wrong| {
             Error::new(format!("{variable}={}: {wrong}", root.display()))
                 .detail(format!("Set {variable} to the root of a CUDA 12 or 13 toolkit, or unset it."))

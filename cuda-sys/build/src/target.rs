@@ -6,7 +6,8 @@ use crate::{Env, Error, Result};
 /// Windows on x86-64.
 ///
 /// # Errors
-/// It is another one. Outside of a build script it is the machine that this was compiled for.
+/// It is another one, or a program for it has no glibc as a shared library (musl, `crt-static`). Outside of a
+/// build script it is the machine that this was compiled for.
 pub fn check_target(env: &Env) -> Result<()> {
     let part = |name, own: &str| {
         let value = env.cargo(name).map(|value| value.to_string_lossy().into_owned());
@@ -20,10 +21,24 @@ pub fn check_target(env: &Env) -> Result<()> {
         "windows" => &["x86_64"],
         _ => &[],
     };
+    let target = part("TARGET", &format!("{arch}-{system}"));
+    if system == "linux" {
+        let is_static = part("CARGO_CFG_TARGET_FEATURE", "").split(',').any(|it| it == "crt-static");
+        let why = match part("CARGO_CFG_TARGET_ENV", "gnu").as_str() {
+            "gnu" if !is_static => None,
+            "gnu" => Some("the target feature crt-static makes a program without one".to_owned()),
+            other => Some(format!("the target {target} has another one, {other}")),
+        };
+        if let Some(why) = why {
+            return Err(Error::new(format!(
+                "CUDA's libraries need glibc as a shared library, and {why}: build for \
+                 {arch}-unknown-linux-gnu, without -C target-feature=+crt-static."
+            )));
+        }
+    }
     if processors.contains(&arch.as_str()) && width == "64" {
         return Ok(());
     }
-    let target = part("TARGET", &format!("{arch}-{system}"));
     Err(Error::new(format!(
         "the supported targets are Linux on x86-64 and on aarch64, and Windows on x86-64, with pointers of \
          64 bits, and the target of this build is {target}: build for x86_64-unknown-linux-gnu, \
@@ -62,6 +77,17 @@ mod tests {
             assert!(check(target, arch, system, "64").is_ok(), "{target}");
         }
         assert!(check_target(&Env::from_vars([("TARGET", ARM)])).is_ok());
+        let check_libc = |env: &str, features: &str| {
+            let vars =
+                [("TARGET", HOST.1), ("CARGO_CFG_TARGET_ARCH", "x86_64"), ("CARGO_CFG_TARGET_OS", "linux")];
+            let libc = [("CARGO_CFG_TARGET_ENV", env), ("CARGO_CFG_TARGET_FEATURE", features)];
+            check_target(&Env::from_vars(vars.into_iter().chain(libc)))
+        };
+        assert!(check_libc("gnu", "fxsr,sse").is_ok());
+        for (env, features, expected) in [("gnu", "crt-static,sse", "crt-static"), ("musl", "sse", "musl")] {
+            let said = check_libc(env, features).unwrap_err().to_string();
+            assert!(said.contains(expected) && said.contains("x86_64-unknown-linux-gnu"), "{said}");
+        }
         for (target, arch, system, width) in [
             ("aarch64-pc-windows-msvc", "aarch64", "windows", "64"),
             ("i686-pc-windows-msvc", "x86", "windows", "32"),

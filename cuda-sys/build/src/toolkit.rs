@@ -1,5 +1,7 @@
 //! A CUDA toolkit that was found: its folders, its version, and the libcudart in it.
 
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::layout::{Layout, Target};
@@ -24,7 +26,7 @@ impl Toolkit {
         if version < Version::OLDEST {
             return Err(format!("CUDA {version} is older than {}", Version::OLDEST));
         }
-        let cudart = cudart(&layout, version)?;
+        let cudart = cudart(&layout, version, target.arch())?;
         Ok(Self { root: root.to_owned(), layout, version, cudart, found_by: found_by.to_owned() })
     }
 
@@ -96,20 +98,15 @@ impl Toolkit {
 
 /// Returns the shared library of the header's major version. NVIDIA's wheels have no plain
 /// `libcudart.so`, so the numbered name comes first. A plain one counts only if it is not a library of
-/// another major version.
-fn cudart(layout: &Layout, version: Version) -> Result<PathBuf, String> {
+/// another major version. A library for another processor does not count.
+fn cudart(layout: &Layout, version: Version, arch: &str) -> Result<PathBuf, String> {
     let numbered = format!("libcudart.so.{}", version.major);
-    if let Some(found) = layout.libs.iter().map(|folder| folder.join(&numbered)).find(|file| file.is_file()) {
+    let is_for = |file: &PathBuf| file.is_file() && processor(file).is_none_or(|found| found == arch);
+    let find = |name: &str| layout.libs.iter().map(|folder| folder.join(name)).find(is_for);
+    if let Some(found) = find(&numbered) {
         return Ok(found);
     }
-    let Some(plain) =
-        layout.libs.iter().map(|folder| folder.join("libcudart.so")).find(|file| file.is_file())
-    else {
-        return Err(match other_major(layout) {
-            Some(other) => format!("the headers are CUDA {version}, but the library there is {other}"),
-            None => format!("headers of CUDA {version}, but no {numbered}"),
-        });
-    };
+    let Some(plain) = find("libcudart.so") else { return Err(why_none(layout, version, arch, &numbered)) };
     let real = plain.canonicalize().unwrap_or_else(|_| plain.clone());
     let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match name.strip_prefix("libcudart.so.") {
@@ -117,6 +114,33 @@ fn cudart(layout: &Layout, version: Version) -> Result<PathBuf, String> {
             Err(format!("the headers are CUDA {version}, but the library there is {name}"))
         }
         _ => Ok(plain),
+    }
+}
+
+/// Returns why no folder has the library.
+fn why_none(layout: &Layout, version: Version, arch: &str, numbered: &str) -> String {
+    for file in layout.libs.iter().flat_map(|folder| [folder.join(numbered), folder.join("libcudart.so")]) {
+        if let Some(other) = processor(&file) {
+            return format!("no libcudart for {arch}: {} is for {other}", file.display());
+        }
+        if let (Ok(to), false) = (fs::read_link(&file), file.exists()) {
+            return format!("{} is a link to {}, which does not exist", file.display(), to.display());
+        }
+    }
+    match other_major(layout) {
+        Some(other) => format!("the headers are CUDA {version}, but the library there is {other}"),
+        None => format!("headers of CUDA {version}, but no {numbered}"),
+    }
+}
+
+/// Returns Rust's name of the processor that a library is for, if it is one of CUDA's.
+fn processor(file: &Path) -> Option<&'static str> {
+    let mut head = [0_u8; 20];
+    File::open(file).ok()?.read_exact(&mut head).ok()?;
+    match head {
+        [0x7F, b'E', b'L', b'F', .., 62, 0] => Some("x86_64"),
+        [0x7F, b'E', b'L', b'F', .., 183, 0] => Some("aarch64"),
+        _ => None,
     }
 }
 

@@ -308,11 +308,16 @@ impl<'a> Cursor<'a> {
         c_uint::try_from(count).ok().map(|count| (0..count).map(argument).collect())
     }
 
-    /// Returns where the template of an instance is.
-    pub(crate) fn template(self) -> Option<(PathBuf, Range<usize>)> {
+    /// Returns the template of an instance.
+    pub(crate) fn template(self) -> Self {
         // SAFETY: the cursor belongs to a live unit.
-        let raw = unsafe { clang_sys::clang_getSpecializedCursorTemplate(self.raw) };
-        Self { raw, unit: self.unit }.place()
+        Self { raw: unsafe { clang_sys::clang_getSpecializedCursorTemplate(self.raw) }, unit: self.unit }
+    }
+
+    /// Returns a text that all declarations of one entity have in common, and no others.
+    pub(crate) fn identity(self) -> String {
+        // SAFETY: the cursor belongs to a live unit.
+        text(unsafe { clang_sys::clang_getCursorUSR(self.raw) })
     }
 
     /// Returns whether no part of a variable can be set.
@@ -379,8 +384,7 @@ impl<'a> Cursor<'a> {
     /// typedef names it.
     #[expect(non_upper_case_globals, reason = "the names of libclang")]
     pub(crate) fn keyword(self) -> Option<&'static str> {
-        // SAFETY: the cursor belongs to a live unit.
-        let identity = text(unsafe { clang_sys::clang_getCursorUSR(self.raw) });
+        let identity = self.identity();
         // The last word but one is `S` for a struct with a name, and `SA` for one that a typedef names.
         if identity.rsplit('@').nth(1).is_none_or(|word| word.ends_with('A')) {
             return None;

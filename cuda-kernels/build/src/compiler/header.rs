@@ -796,6 +796,38 @@ mod tests {
     }
 
     #[test]
+    fn a_template_that_is_declared_before_it_is_defined_has_its_instances_and_no_warning() {
+        let with = |instance: &str| {
+            let text = "template <typename T> __global__ void scale(T* data, T by);\n\
+                        template <typename T> __global__ void scale(T* data, T by) { data[0] *= by; }\n";
+            read_file("kernels.cu", &format!("{text}{instance}")).unwrap()
+        };
+        let bindings = with("template __global__ void scale<float>(float*, float);");
+        assert!(text_of(&bindings).contains("static scale_float: "));
+        assert_eq!(bindings.warnings, [""; 0]);
+        let [warning] = <[String; 1]>::try_from(with("").warnings).unwrap();
+        assert!(
+            warning.contains("kernels.cu:1: kernel `scale` has no handle: it is a template"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn numbers_of_64_bits_have_safe_handles_under_all_their_names() {
+        let names =
+            ["long", "unsigned long", "long long", "unsigned long long", "size_t", "int64_t", "long int"];
+        let kernels =
+            names.iter().enumerate().map(|(at, name)| format!("__global__ void k{at}({name} n, {name}* p);"));
+        let text = generated(&format!("#include <cstdint>\n{}", kernels.collect::<String>()));
+        for (at, ty) in ["i64", "u64", "i64", "u64", "usize", "i64", "i64"].iter().enumerate() {
+            assert!(
+                text.contains(&format!("static k{at}: ::cuda_safe::launch::Checked<({ty}, *mut {ty})>")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn a_kernel_without_a_handle_is_named_with_its_line_and_the_reason() {
         let bindings = read_file(
             "kernels.cu",

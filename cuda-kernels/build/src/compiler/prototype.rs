@@ -142,7 +142,7 @@ fn parameter(ty: &Type, layouts: &Layouts<'_>) -> String {
     }
 }
 
-/// Returns the type as text. Replaces C's names by the Rust types that they are on all platforms of CUDA.
+/// Returns the type as text. Replaces C's names by the Rust types that they are in the compiled code.
 pub(crate) fn spell(ty: &Type) -> String {
     if let Type::Ptr(pointer) = ty {
         let kind = match pointer.mutability {
@@ -158,8 +158,9 @@ pub(crate) fn spell(ty: &Type) -> String {
         Some("c_ushort") => "u16",
         Some("c_int") => "i32",
         Some("c_uint") => "u32",
-        Some("c_longlong") => "i64",
-        Some("c_ulonglong") => "u64",
+        // `long` is that of Linux, where nvcc compiles: for Windows the code is the same.
+        Some("c_longlong" | "c_long") => "i64",
+        Some("c_ulonglong" | "c_ulong") => "u64",
         Some("c_float") => "f32",
         Some("c_double") => "f64",
         _ => return ty.to_token_stream().to_string(),
@@ -240,7 +241,7 @@ mod tests {
         }"#);
         assert_eq!(
             found[0].parameters,
-            ["*const f32", "*mut u32", "Point", "usize", "*const *mut i64", ":: core :: ffi :: c_long"]
+            ["*const f32", "*mut u32", "Point", "usize", "*const *mut i64", "i64"]
         );
         assert_eq!(found[0].names, ["a", "b", "p", "n", "q", "l"]);
     }

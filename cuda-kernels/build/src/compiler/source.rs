@@ -315,8 +315,8 @@ impl File {
     }
 }
 
-/// A kernel template, and where it is.
-type Template = (String, PathBuf, Range<usize>);
+/// A kernel template: its name, its identity, and where it is.
+type Template = (String, String, PathBuf, usize);
 
 #[derive(Debug, Default)]
 struct Reading<'a> {
@@ -331,8 +331,8 @@ struct Reading<'a> {
     with_kernels: BTreeSet<PathBuf>,
     files: BTreeMap<PathBuf, File>,
     templates: Vec<Template>,
-    /// The places of templates with an instance.
-    instantiated: Vec<(PathBuf, Range<usize>)>,
+    /// The identities of templates with an instance.
+    instantiated: BTreeSet<String>,
     /// The structs that stand for instances of class templates among the parameters of kernels.
     class_instances: Instances,
     /// Kernels without a handle: the name, the file, the offset, and the reason.
@@ -417,7 +417,7 @@ impl Reading<'_> {
             if arguments.is_some() || (takes_instances && is_function) {
                 let structs = place_structs(&mut self.class_instances, cursor, &shapes);
                 if arguments.is_some() {
-                    self.instantiated.extend(cursor.template());
+                    self.instantiated.insert(cursor.template().identity());
                 }
                 let arguments = arguments.unwrap_or_default();
                 let parameters = parameters(file, &range, &shapes, &self.class_instances);
@@ -436,8 +436,10 @@ impl Reading<'_> {
                 }
                 return;
             }
-            if is_own {
-                self.templates.push((name, path.clone(), range.clone()));
+            // It may be declared before it is defined.
+            let identity = cursor.identity();
+            if is_own && !self.templates.iter().any(|(_, known, ..)| *known == identity) {
+                self.templates.push((name, identity, path.clone(), range.start));
             }
         }
         let is_member_outside = !in_record && cursor.parent().part() == Part::Record;
@@ -518,13 +520,11 @@ impl Reading<'_> {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let templates = self.templates.iter().filter(|(_, path, range)| {
-            !self.instantiated.iter().any(|(file, place)| file == path && place.start == range.start)
-        });
+        let templates = self.templates.iter().filter(|(_, it, ..)| !self.instantiated.contains(it));
         let why = "it is a template. An explicit instance in the same file gets one: `template __global__ \
                    void name<float>(...);`";
         let without = self.without.iter().map(|(name, path, offset, why)| (name, path, *offset, *why));
-        let all = without.chain(templates.map(|(name, path, range)| (name, path, range.start, why)));
+        let all = without.chain(templates.map(|(name, _, path, offset)| (name, path, *offset, why)));
         all.map(|(name, path, offset, why)| {
             let before = self.files.get(path).and_then(|file| file.text.get(..offset)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;

@@ -12,10 +12,6 @@ use super::Few;
 use crate::entry::Mode;
 use crate::history::{Access, RetainedResource};
 
-/// If one allocation has more parts than this, everything between the first and the last of them counts as
-/// used.
-const PARTS: usize = 16;
-
 /// A part of an allocation that is used.
 #[derive(Clone)]
 struct Retained {
@@ -30,7 +26,9 @@ type RetainedPart = (Range<usize>, Mode);
 /// The bytes that a graph or a node of one uses, and what retains them.
 #[derive(Clone, Default)]
 pub struct RetainedAccesses {
-    /// Sorted by the addresses of the access histories, the order in which an operation enters them.
+    /// Sorted by the addresses of the access histories, the order in which an operation enters them, and by
+    /// the first bytes. No two parts overlap, and neighbours of one mode are one part: the same bytes are
+    /// always the same list.
     list: Few<Retained>,
 }
 
@@ -47,22 +45,16 @@ impl RetainedAccesses {
         }
         let (address, part) = (access.address(), (access.range(), access.mode()));
         let at = self.range(address);
-        if at.is_empty() {
-            let Some(resource) = retain_fn() else { return false };
-            let new = Retained { resource, address, part };
-            if at.start == self.list.len() {
-                self.list.push(new);
-            } else {
-                self.list.insert(at.start, new);
-            }
-        } else {
-            let resource = &self.list[at.start].resource;
-            let mut parts = self.list[at.clone()].iter().map(|it| it.part.clone()).collect();
-            add_part(&mut parts, part);
-            let with = |part| Retained { resource: Arc::clone(resource), address, part };
-            let new: Vec<_> = parts.into_iter().map(with).collect();
-            self.replace_range(at, new);
-        }
+        let resource = match self.list.get(at.start).filter(|_| !at.is_empty()) {
+            Some(first) => Arc::clone(&first.resource),
+            None => match retain_fn() {
+                Some(resource) => resource,
+                None => return false,
+            },
+        };
+        let mut parts = self.list[at.clone()].iter().map(|it| it.part.clone()).collect();
+        add_part(&mut parts, part);
+        self.replace_range(at, parts, Some(&resource));
         true
     }
 
@@ -74,19 +66,21 @@ impl RetainedAccesses {
     /// Replaces the accesses to one allocation, by the address of its access history, by the union of all
     /// that `others` make.
     pub fn replace<'a>(&mut self, address: usize, others: impl IntoIterator<Item = &'a Self>) {
-        let (mut parts, mut resource) = (Vec::new(), None);
-        for other in others {
-            for it in &other.list[other.range(address)] {
-                resource = Some(&it.resource);
-                add_part(&mut parts, it.part.clone());
-            }
-        }
-        let with = |part| Some(Retained { resource: Arc::clone(resource?), address, part });
-        let new: Vec<_> = parts.into_iter().filter_map(with).collect();
-        self.replace_range(self.range(address), new);
+        let others = others.into_iter().flat_map(|other| &other.list[other.range(address)]);
+        let mut all: Vec<&Retained> = others.collect();
+        let parts = union(&mut all);
+        self.replace_range(self.range(address), parts, all.first().map(|it| &it.resource));
     }
 
-    fn replace_range(&mut self, at: Range<usize>, new: Vec<Retained>) {
+    fn replace_range(
+        &mut self,
+        at: Range<usize>,
+        parts: Vec<RetainedPart>,
+        resource: Option<&Arc<dyn RetainedResource>>,
+    ) {
+        let address = resource.map_or(0, |resource| std::ptr::from_ref(resource.history()).addr());
+        let with = |part| Some(Retained { resource: Arc::clone(resource?), address, part });
+        let new: Vec<Retained> = parts.into_iter().filter_map(with).collect();
         let start = at.start;
         self.list.drain(at);
         self.list.insert_many(start, new);
@@ -103,13 +97,20 @@ impl RetainedAccesses {
     /// Returns whether one of the two writes what the other uses.
     pub fn conflicts(&self, other: &Self) -> bool {
         let (few, many) = if self.list.len() < other.list.len() { (self, other) } else { (other, self) };
-        few.list.iter().any(|it| many.parts(it.address).any(|part| conflict(part, &it.part)))
+        few.list.iter().any(|it| {
+            let mut met = many.meeting(it.address, &it.part.0);
+            met.any(|part| it.part.1 == Mode::Write || part.1 == Mode::Write)
+        })
     }
 
-    /// Returns whether it has all accesses of the other, each as a part of one of its own.
+    /// Returns whether it has all bytes of the other, and writes those that the other writes.
     pub fn covers(&self, other: &Self) -> bool {
-        let covered = |it: &Retained| self.parts(it.address).any(|part| covers(part, &it.part));
-        other.list.iter().all(covered)
+        other.list.iter().all(|it| {
+            let (range, mode) = &it.part;
+            let met = self.meeting(it.address, range).filter(|part| part.1 == *mode || part.1 == Mode::Write);
+            let covered = met.fold(range.start, |at, part| if part.0.start <= at { part.0.end } else { at });
+            covered >= range.end
+        })
     }
 
     /// Returns the used parts of allocations, each with the address of the allocation's access history.
@@ -117,40 +118,51 @@ impl RetainedAccesses {
         self.list.iter().map(|it| (it.address, &it.part.0, it.part.1))
     }
 
-    /// Returns the parts of an allocation that are used, by the address of its access history.
-    fn parts(&self, address: usize) -> impl Iterator<Item = &RetainedPart> {
-        self.list[self.range(address)].iter().map(|it| &it.part)
+    /// Returns the parts of an allocation that have bytes of the range.
+    fn meeting(&self, address: usize, range: &Range<usize>) -> impl Iterator<Item = &RetainedPart> {
+        let is_before = |it: &Retained| (it.address, it.part.0.end) <= (address, range.start);
+        let rest = &self.list[self.list.partition_point(is_before)..];
+        let meets = move |it: &&Retained| it.address == address && it.part.0.start < range.end;
+        rest.iter().take_while(meets).map(|it| &it.part)
     }
 
     fn range(&self, address: usize) -> Range<usize> {
         let start = self.list.partition_point(|it| it.address < address);
-        let len = self.list[start..].iter().take_while(|it| it.address == address).count();
-        start..start + len
+        start..start + self.list[start..].partition_point(|it| it.address == address)
     }
 }
 
-/// Adds a part of an allocation to others.
-fn add_part(parts: &mut Vec<RetainedPart>, part: RetainedPart) {
-    if parts.iter().any(|other| covers(other, &part)) {
-        return;
-    }
-    parts.retain(|other| !covers(&part, other));
-    parts.push(part);
-    if parts.len() > PARTS {
-        let start = parts.iter().map(|part| part.0.start).min().unwrap_or(0);
-        let end = parts.iter().map(|part| part.0.end).max().unwrap_or(0);
-        let written = parts.iter().any(|part| part.1 == Mode::Write);
-        *parts = vec![(start..end, if written { Mode::Write } else { Mode::Read })];
-    }
+/// Returns the parts of one allocation together, and sorts them.
+fn union(all: &mut [&Retained]) -> Vec<RetainedPart> {
+    all.sort_by_key(|it| it.part.0.start);
+    let mut parts = Vec::with_capacity(all.len());
+    all.iter().for_each(|it| add_part(&mut parts, it.part.clone()));
+    parts
 }
 
-/// Returns whether the first part has all of the second.
-fn covers((outer, by): &RetainedPart, (inner, mode): &RetainedPart) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end && (by == mode || *by == Mode::Write)
-}
-
-fn conflict((a, by): &RetainedPart, (b, with): &RetainedPart) -> bool {
-    a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
+/// Adds a part of an allocation to others, which are sorted and do not overlap. Bytes that are both read and
+/// written are written.
+fn add_part(parts: &mut Vec<RetainedPart>, (range, mode): RetainedPart) {
+    // Those that it meets or touches.
+    let low = parts.partition_point(|part| part.0.end < range.start);
+    let high = low + parts[low..].partition_point(|part| part.0.start <= range.end);
+    let mut new: Vec<RetainedPart> = Vec::new();
+    let mut push = |start: usize, end: usize, mode: Mode| match new.last_mut() {
+        _ if start >= end => {}
+        Some(last) if last.1 == mode => last.0.end = end,
+        _ => new.push((start..end, mode)),
+    };
+    let mut at = range.start;
+    for (part, by) in &parts[low..high] {
+        let (start, end) = (part.start.max(range.start), part.end.min(range.end));
+        push(part.start, part.end.min(range.start), *by);
+        push(at, part.start.min(range.end), mode);
+        push(start, end, if mode == Mode::Write { mode } else { *by });
+        push(part.start.max(range.end), part.end, *by);
+        at = at.max(end);
+    }
+    push(at, range.end, mode);
+    parts.splice(low..high, new);
 }
 
 impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
@@ -159,9 +171,8 @@ impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
         let mut list = Vec::new();
         let mut every: Vec<&Retained> = all.into_iter().flat_map(|one| &one.list).collect();
         every.sort_by_key(|it| it.address);
-        for same in every.chunk_by(|one, next| one.address == next.address) {
-            let mut parts = Vec::new();
-            same.iter().for_each(|it| add_part(&mut parts, it.part.clone()));
+        for same in every.chunk_by_mut(|one, next| one.address == next.address) {
+            let parts = union(same);
             let with = |part| same.first().map(|it| Retained { part, ..(*it).clone() });
             list.extend(parts.into_iter().filter_map(with));
         }
@@ -262,17 +273,63 @@ mod tests {
         add(&mut uses, &memory, 52..58, Mode::Read);
         assert_eq!(list(&uses), [(0..10, Mode::Read), (50..60, Mode::Write)]);
         add(&mut uses, &memory, 0..20, Mode::Write);
-        assert_eq!(list(&uses), [(50..60, Mode::Write), (0..20, Mode::Write)]);
+        assert_eq!(list(&uses), [(0..20, Mode::Write), (50..60, Mode::Write)]);
+        add(&mut uses, &memory, 15..70, Mode::Read);
+        let all = [(0..20, Mode::Write), (20..50, Mode::Read), (50..60, Mode::Write), (60..70, Mode::Read)];
+        assert_eq!(list(&uses), all);
+        add(&mut uses, &memory, 20..50, Mode::Write);
+        assert_eq!(list(&uses), [(0..60, Mode::Write), (60..70, Mode::Read)]);
     }
 
+    /// Random parts beside a table of what is done to each byte.
     #[test]
-    fn many_parts_become_one_that_holds_all() {
-        let memory = memory(1000);
-        let mut uses = RetainedAccesses::default();
-        for at in 0..=PARTS {
-            add(&mut uses, &memory, at * 20..at * 20 + 10, Mode::Read);
+    fn parts_of_any_number_are_those_of_each_byte() {
+        const BYTES: usize = 40;
+        let mut state = 3_u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % below
+        };
+        let memory = memory(BYTES);
+        let mut answers = [0; 4];
+        for _ in 0..3_000 {
+            let mut draw = || {
+                let (mut uses, mut bytes) = (RetainedAccesses::default(), [None; BYTES]);
+                let mut halves = [RetainedAccesses::default(), RetainedAccesses::default()];
+                for at in 0..1 + random(12) {
+                    let start = random(BYTES);
+                    let range = start..(start + 1 + random(6)).min(BYTES);
+                    let mode = if random(3) == 0 { Mode::Write } else { Mode::Read };
+                    add(&mut uses, &memory, range.clone(), mode);
+                    add(&mut halves[at % 2], &memory, range.clone(), mode);
+                    for byte in &mut bytes[range] {
+                        *byte = if *byte == Some(Mode::Write) { *byte } else { Some(mode) };
+                    }
+                }
+                let mut replaced = uses.clone();
+                replaced.replace(std::ptr::from_ref(&memory.0).addr(), &halves);
+                let together: RetainedAccesses = halves.iter().collect();
+                assert_eq!([list(&together), list(&replaced)], [list(&uses), list(&uses)]);
+                let (mut there, mut last) = ([None; BYTES], (0, None));
+                for (range, mode) in list(&uses) {
+                    assert!(range.start > last.0 || range.start == last.0 && Some(mode) != last.1);
+                    there[range.clone()].fill(Some(mode));
+                    last = (range.end, Some(mode));
+                }
+                assert_eq!(there, bytes);
+                (uses, bytes)
+            };
+            let ((one, bytes), (other, others)) = (draw(), draw());
+            let pairs = || bytes.iter().zip(&others);
+            let is_written = |pair: [&Option<Mode>; 2]| pair.contains(&&Some(Mode::Write));
+            let conflicts = pairs().any(|(a, b)| a.is_some() && b.is_some() && is_written([a, b]));
+            let covers = pairs().all(|(a, b)| b.is_none() || a == b || *a == Some(Mode::Write));
+            assert_eq!((one.conflicts(&other), other.conflicts(&one)), (conflicts, conflicts));
+            assert_eq!((one.covers(&other), one.covers(&one)), (covers, true));
+            answers[usize::from(conflicts)] += 1;
+            answers[2 + usize::from(covers)] += 1;
         }
-        assert_eq!(list(&uses), [(0..PARTS * 20 + 10, Mode::Read)]);
+        assert!(answers.iter().all(|count| *count > 20), "{answers:?}");
     }
 
     #[test]

@@ -354,7 +354,8 @@ impl Symbols {
         self.high(state, &form.times(-1)?, depth)?.checked_neg()
     }
 
-    /// Returns the range of a form, if it has one.
+    /// Returns the range of a form, if it has one. Where the facts cannot hold, its ends may cross: it is
+    /// returned from the lower to the higher one, because no value is there that it could lack.
     pub(crate) fn range(&mut self, state: &State, form: &Form, depth: u32) -> Option<(i128, i128)> {
         if let Some(value) = form.as_constant() {
             return Some((value, value));
@@ -364,6 +365,7 @@ impl Symbols {
             let (least, most) = self.ends(state, &form.terms);
             return Some((least?.checked_add(form.constant)?, most?.checked_add(form.constant)?));
         }
-        Some((self.low(state, form, depth)?, self.high(state, form, depth)?))
+        let (low, high) = (self.low(state, form, depth)?, self.high(state, form, depth)?);
+        Some((low.min(high), low.max(high)))
     }
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Extreme, Fact, Made, Quotient, State, Symbols, range_of, reduced};
+use super::{Extreme, Fact, MOST_EXTREMES, Made, Quotient, State, Symbols, range_of, reduced};
 use crate::form::{Form, Symbol, floor, gcd, remainder};
 use crate::slice::Origin;
 
@@ -87,8 +87,14 @@ impl Symbols {
                 Made::Extreme(it) if factor.abs() == 1 => Some((*symbol, *factor, Extreme::clone(it))),
                 _ => None,
             })?;
-        let [a, b] = extreme.of.map(|it| form.replace(symbol, &it));
-        let (a, b) = (self.floor(state, &a?, by)?, self.floor(state, &b?, by)?);
+        if self.extremes == MOST_EXTREMES {
+            return None;
+        }
+        self.extremes += 1;
+        let sides = extreme.of.map(|it| self.floor(state, &form.replace(symbol, &it)?, by));
+        self.extremes -= 1;
+        let [a, b] = sides;
+        let (a, b) = (a?, b?);
         let (low, high) = self.range(state, &a.plus(&b, -1)?, 2)?;
         // Of numbers that are subtracted, the larger one makes the smaller difference.
         let quotient = match extreme.is_larger == (factor > 0) {

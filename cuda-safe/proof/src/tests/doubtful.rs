@@ -3,7 +3,8 @@
 use super::oracle::Random;
 use super::runs::{Count, is_far, run};
 use super::spec::Spec;
-use crate::{BUDGET, Kernel, Memory, Verdict, kernels, kernels_with_architecture, prove, prove_within};
+use super::work::prove_in_time;
+use crate::{BUDGET, Kernel, Memory, Verdict, kernels, kernels_with_architecture, prove};
 use cuda_ptx::parse;
 
 /// Declarations that all programs have. `%r1` is a thread's number in the grid, of 256; `%r2` is 100.
@@ -100,7 +101,7 @@ pub(super) fn proven_within(body: &str, shared: &str, budget: u64) -> Result<[i6
     let kernels = kernels(&text).unwrap_or_else(|error| panic!("{error}: {body}"));
     assert_eq!(Kernel::from_bytes(&kernels[0].to_bytes()).as_ref(), Ok(&kernels[0]), "{body}");
     let (spec, _) = Spec::parse(&format!("k | 4 | 64 | p,p,100 | , | {shared}"), &kernels).expect("a launch");
-    match spec.with(|launch| prove_within(&kernels[0], launch, budget)) {
+    match spec.with(|launch| prove_in_time(&kernels[0], launch, budget)) {
         Verdict::Refused(refusal) => Err(refusal.to_string()),
         Verdict::Proven(proof) => {
             // Threads must agree with the proof.

@@ -4,7 +4,8 @@
 
 use super::oracle::{End, Machine, Random};
 use super::spec::Spec;
-use crate::{Kernel, Proof, Verdict, kernels, prove_within};
+use super::work::prove_in_time;
+use crate::{Kernel, Proof, Verdict, kernels};
 use cuda_ptx::{Module, parse};
 
 const PLANTED: &str = include_str!("../../tests/kernels/planted.ptx");
@@ -117,7 +118,7 @@ fn prove_and_run(text: &str, spec: &Spec, random: &mut Random, count: &mut Count
     let Some(kernel) = list.iter().find(|it| it.name() == spec.kernel) else { return Ok(()) };
     let bytes = kernel.to_bytes();
     assert_eq!(Kernel::from_bytes(&bytes).as_ref(), Ok(kernel), "what is written is read again");
-    match spec.with(|launch| prove_within(kernel, launch, WORK)) {
+    match spec.with(|launch| prove_in_time(kernel, launch, WORK)) {
         // No memory is that long, or begins before its pointer: the launch is refused whatever it passes.
         Verdict::Proven(proof) if proof.needs().iter().any(|it| is_far(&it.reads) || is_far(&it.writes)) => {
             count.refused += 1;
@@ -344,7 +345,7 @@ fn any_text_is_an_error_or_has_a_verdict() {
                 assert!(slice.as_ref().is_ok_and(|it| it == kernel) || slice.is_err());
                 if kernel.name() == spec.kernel {
                     count.proven += 1;
-                    let _ = spec.with(|launch| prove_within(kernel, launch, 5_000));
+                    let _ = spec.with(|launch| prove_in_time(kernel, launch, 5_000));
                 }
             }
         }
@@ -372,7 +373,7 @@ fn any_text_is_an_error_or_has_a_verdict() {
         );
         let kernels = kernels(&text).expect("PTX");
         let (spec, _) = Spec::parse("k | 1 | 1 |  | ", &kernels).expect("a launch");
-        let _ = spec.with(|launch| prove_within(&kernels[0], launch, WORK));
+        let _ = spec.with(|launch| prove_in_time(&kernels[0], launch, WORK));
     }
 }
 
@@ -404,7 +405,7 @@ fn any_bytes_are_an_error_or_a_slice_that_has_a_verdict() {
         if let Ok(kernel) = Kernel::from_bytes(&bytes) {
             read += 1;
             let _ = kernel.doubts();
-            let _ = spec.with(|launch| prove_within(&kernel, launch, 5_000));
+            let _ = spec.with(|launch| prove_in_time(&kernel, launch, 5_000));
         }
         let noise: Vec<u8> = (0..random.below(60)).map(|_| random.next().to_le_bytes()[0]).collect();
         let prefix = &slice[..usize::try_from(random.below(40)).unwrap().min(slice.len())];

@@ -1,6 +1,28 @@
 //! What costs no work: branches that choose nothing, searches of which a point shows that they are in vain.
 
+use std::time::{Duration, Instant};
+
 use super::doubtful::{bytes, proven_within, refused};
+use crate::{BUDGET, Kernel, Launch, Verdict, prove_within};
+
+/// Returns the processor time of this thread, or the time where the system does not say it.
+fn time() -> Duration {
+    static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat");
+    let own = text.ok().and_then(|text| text.split(' ').next()?.parse().ok());
+    own.map_or_else(|| START.elapsed(), Duration::from_nanos)
+}
+
+/// Proves a launch, and that the budget is kept: in processor time, for which the tests' build may take
+/// several times as much as a program.
+#[track_caller]
+pub(super) fn prove_in_time(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
+    let before = time();
+    let verdict = prove_within(kernel, launch, budget);
+    let (took, most) = (time() - before, Duration::from_millis(100) + Duration::from_nanos(500 * budget));
+    assert!(took < most, "{} takes {took:?} of {most:?}", kernel.name());
+    verdict
+}
 
 /// So many choices, one after the other, by the bits of a loaded number.
 fn choices(count: u32, choice: &str) -> String {
@@ -63,4 +85,35 @@ fn branches_around_what_matters() {
     bytes("mov.u32 %r10, 7; $l: setp.gt.u32 %p1, %r5, 99; @%p1 bra $l; bra $m; $m: STORE", 32, 0);
     bytes("mov.u32 %r10, 7; setp.lt.u32 %p1, %r5, 99; @%p1 bra $m; $l: bra $l; $m: STORE", 32, 0);
     bytes("mov.u32 %r10, 7; setp.lt.u32 %p1, %r5, 99; @%p1 bra $m; $l: bra $n; $n: bra $l; $m: STORE", 32, 0);
+}
+
+#[test]
+fn the_budget_counts_within_a_step() {
+    // A sum of smaller numbers, each of a number and the sum before it. A quotient of it, which the reading
+    // of the next smaller one is, is looked for in both sides of each.
+    let sum = "ld.global.u32 %r6, [%rd2]; min.u32 %r6, %r6, %r10; add.s32 %r10, %r10, %r6; ";
+    let body = format!("mov.u32 %r10, 3; {} STORE", sum.repeat(24));
+    let _ = proven_within(&body, "0", BUDGET);
+    // Numbers one within another, thousands deep.
+    let smaller = "ld.global.u32 %r6, [%rd2]; min.u32 %r10, %r10, %r6; ".repeat(4000);
+    let body = format!("mov.u32 %r10, 0xffffffff; {smaller} div.u32 %r10, %r10, 3; STORE");
+    let _ = proven_within(&body, "0", 20 * BUDGET);
+    // Thousands of registers with values, and of instructions under a predicate, each with two cases.
+    let each = |line: &str| -> String { (0..9000).map(|at| line.replace('@', &at.to_string())).collect() };
+    let start = ".reg .b32 %q<9000>; ld.global.v4.u32 {%r11, %r12, %r13, %r14}, [%rd2]; \
+                 setp.lt.u32 %p1, %r11, %r5;";
+    let (end, many) = (each("xor.b32 %r10, %r10, %q@; "), "@%p1 st.shared.u32 [own], 0; ".repeat(10_000));
+    let body = format!("{start} {} {many} mov.u32 %r10, 0; {end} STORE", each("add.u32 %q@, %r11, %r12; "));
+    let _ = proven_within(&body, "0", BUDGET);
+    // Where two ways meet, each of these registers has one of two values, between which facts decide.
+    let guards: String = ["%r11, %r12", "%r12, %r13", "%r13, %r14", "%r14, %r11", "%r11, %r13", "%r12, %r14"]
+        .map(|pair| format!("add.u32 %r6, {pair}; setp.gt.u32 %p2, %r6, 300; @%p2 ret; "))
+        .concat();
+    let least = ["%r11", "%r12", "%r13", "%r14"].map(|it| format!("min.u32 {it}, {it}, 255; ")).concat();
+    let (one, other) = (each("mad.lo.u32 %q@, %r12, @, %r7; "), each("mad.lo.u32 %q@, %r13, @, %r6; "));
+    let body = format!(
+        "{start} {least} {guards} mad.lo.u32 %r7, %r13, 7, %r14; mad.lo.u32 %r6, %r11, 5, %r12; @%p1 bra $a; \
+         {one} bra $b; $a: {other} $b: mov.u32 %r10, 0; {end} STORE"
+    );
+    let _ = proven_within(&body, "0", BUDGET);
 }

@@ -91,6 +91,42 @@ fn headers_and_library_of_different_majors_are_an_error_that_names_both() {
 }
 
 #[test]
+fn a_library_for_another_processor_or_behind_a_broken_link_is_named() {
+    let tree = Tree::new();
+    let root = tree.toolkit("a", 13000);
+    let elf = |machine: u8| [&b"\x7FELF"[..], &[0; 14], &[machine, 0]].concat();
+    let library = root.join("lib64/libcudart.so.13");
+    let find = |triple: &str| {
+        let env = Env::from_vars([("TARGET", triple), ("CUDA_PATH", root.to_str().unwrap())]);
+        Search::new(&env).find()
+    };
+    for (machine, own, other) in [(62, "x86_64", "aarch64"), (183, "aarch64", "x86_64")] {
+        fs::write(&library, elf(machine)).unwrap();
+        assert!(find(&format!("{own}-unknown-linux-gnu")).is_ok());
+        let text = message(find(&format!("{other}-unknown-linux-gnu")));
+        let expected = format!("no libcudart for {other}: {} is for {own}", library.display());
+        assert!(text.contains(&expected), "{text}");
+    }
+    fs::remove_file(&library).unwrap();
+    symlink("/nonexistent/libcudart.so.13", &library).unwrap();
+    let text = message(tree.find(&[("CUDA_PATH", root)]));
+    assert!(
+        text.contains("libcudart.so.13 is a link to /nonexistent/libcudart.so.13, which does not"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_relative_variable_is_refused_with_what_to_set() {
+    let tree = Tree::new();
+    let text = message(tree.find(&[("CUDA_HOME", PathBuf::from("../cuda"))]));
+    assert!(
+        text.starts_with("CUDA_HOME=../cuda: each package's") && text.contains("absolute path"),
+        "{text}"
+    );
+}
+
+#[test]
 fn nvcc_on_the_path_leads_to_its_toolkit_through_links() {
     let tree = Tree::new();
     let root = tree.toolkit("toolkits/13", 13010);
