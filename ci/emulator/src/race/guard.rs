@@ -14,7 +14,7 @@
 #![expect(unsafe_code, reason = "protects pages and handles the faults")]
 
 use core::ffi::{c_int, c_void};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,8 +28,12 @@ use crate::page::page;
 /// The most guards at a time: further operations protect nothing.
 const MOST: usize = 1 << 12;
 
+/// The most copies whose pointers are remembered.
+const BROUGHT: usize = 256;
+
 /// How many bytes of an allocation are searched for pointers to others.
 const SEARCHED: u64 = 1 << 12;
+const WORDS: usize = 1 << 9;
 
 /// Memory that is mapped twice.
 #[derive(Clone, Copy, Debug)]
@@ -58,11 +62,17 @@ struct Guards {
     /// Memory of devices, which may have pointers to views: the end, and where this library has it, by the
     /// start.
     searched: BTreeMap<u64, (u64, usize)>,
+    /// Pointers that copies bring to such memory: to where, and which.
+    brought: VecDeque<(u64, Vec<u64>, Arc<OrderedOperation>)>,
     all: Vec<PageGuard>,
 }
 
-static GUARDS: Mutex<Guards> =
-    Mutex::new(Guards { views: BTreeMap::new(), searched: BTreeMap::new(), all: Vec::new() });
+static GUARDS: Mutex<Guards> = Mutex::new(Guards {
+    views: BTreeMap::new(),
+    searched: BTreeMap::new(),
+    brought: VecDeque::new(),
+    all: Vec::new(),
+});
 /// Whether there is a view, so that everything else costs one check.
 static ANY: AtomicBool = AtomicBool::new(false);
 
@@ -140,6 +150,20 @@ pub(crate) fn protect(start: u64, bytes: u64, writes: bool, operation: &Arc<Orde
     });
 }
 
+/// Notes the pointers in the first words that a copy brings to memory of a device.
+pub(crate) fn brings(to: u64, bytes: &[u8], operation: &Arc<OrderedOperation>) {
+    if !ANY.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut guards = GUARDS.lock();
+    let words = bytes.as_chunks::<8>().0.iter().take(WORDS).map(|it| u64::from_le_bytes(*it));
+    let words: Vec<u64> = words.filter(|word| guards.memory(*word).is_some()).collect();
+    if !words.is_empty() {
+        guards.brought.truncate(BROUGHT - 1);
+        guards.brought.push_front((to, words, Arc::clone(operation)));
+    }
+}
+
 /// The same for all bytes of each managed or pinned allocation that a kernel's arguments or variables are or
 /// point to, and of those that the first words of such memory point to, and so on. An argument may be packed.
 pub(crate) fn protect_targets(arguments: &[u8], variables: &[u64], operation: &Arc<OrderedOperation>) {
@@ -162,6 +186,8 @@ pub(crate) fn protect_targets(arguments: &[u8], variables: &[u64], operation: &A
             let word = unsafe { AtomicU64::from_ptr(word.cast()) }.load(Ordering::Relaxed);
             found.note(&guards, word);
         }
+        let here = guards.brought.iter().filter(|it| (start..end).contains(&it.0));
+        here.flat_map(|it| &it.1).for_each(|word| found.note(&guards, *word));
     }
     for view in found.views {
         let operation = Arc::clone(operation);
@@ -180,13 +206,7 @@ impl Reached {
     /// Notes the memory that a word points to, if it does.
     fn note(&mut self, guards: &Guards, word: u64) {
         let view = guards.around(word).filter(|view| view.managed || PINNED.load(Ordering::Relaxed));
-        let memory = match view {
-            Some(view) => Some((view.start, view.end, view.host)),
-            None => {
-                let it = guards.searched.range(..=word).next_back();
-                it.filter(|it| word < it.1.0).map(|(start, (end, host))| (*start, *end, *host))
-            }
-        };
+        let memory = guards.memory(word);
         let Some(memory) = memory.filter(|it| !self.open.contains(it)) else { return };
         self.open.push(memory);
         self.views.extend(view);
@@ -199,6 +219,7 @@ pub(super) fn release(is_over: impl Fn(&OrderedOperation) -> bool) {
         return;
     }
     let mut guards = GUARDS.lock();
+    guards.brought.retain(|it| !is_over(&it.2));
     for gone in guards.all.extract_if(.., |guard| is_over(&guard.operation)).collect::<Vec<_>>() {
         set(gone.start, gone.end, libc::PROT_READ | libc::PROT_WRITE);
         guards.apply(gone.start, gone.end);
@@ -206,6 +227,16 @@ pub(super) fn release(is_over: impl Fn(&OrderedOperation) -> bool) {
 }
 
 impl Guards {
+    /// The memory around an address that kernels may find pointers in: its start, its end, and where this
+    /// library has it.
+    fn memory(&self, address: u64) -> Option<(u64, u64, usize)> {
+        if let Some(view) = self.around(address) {
+            return Some((view.start, view.end, view.host));
+        }
+        let (start, (end, host)) = self.searched.range(..=address).next_back()?;
+        (address < *end).then_some((*start, *end, *host))
+    }
+
     /// The view around an address.
     fn around(&self, address: u64) -> Option<View> {
         let (_, view) = self.views.range(..=address).next_back()?;

@@ -52,6 +52,9 @@ impl Work {
         let copy = |copy: &Copy| {
             end(&copy.from, copy.volume, false);
             end(&copy.to, copy.volume, true);
+            if let (Memory::Staged(bytes, _), Memory::Known(to)) = (&copy.from.memory, &copy.to.memory) {
+                guard::brings(*to, bytes, operation);
+            }
         };
         match self {
             Self::Copy(one) => copy(one),
