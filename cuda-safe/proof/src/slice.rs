@@ -270,6 +270,8 @@ pub struct Parameter {
     pub bytes: u64,
     /// The alignment of its own bytes, not of what it points to.
     pub align: u32,
+    /// The alignment of what it points to, as the kernel promises the compiler: 1 if it promises none.
+    pub pointee: u32,
 }
 
 /// The clusters that a kernel declares.
@@ -313,7 +315,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 6\0";
+const MAGIC: &[u8] = b"cuda-proof slice 7\0";
 
 impl Kernel {
     /// The kernel's name in PTX.
@@ -399,6 +401,7 @@ impl Kernel {
         out.list(&self.parameters, |out, it| {
             out.number(it.bytes);
             out.number(it.align);
+            out.number(it.pointee);
         });
         let clusters = self.clusters.map(|it| [Some(it.blocks), it.threads].into_iter().flatten().flatten());
         let clusters: Vec<u32> = clusters.into_iter().flatten().collect();
@@ -453,8 +456,10 @@ impl Kernel {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, NotASlice> {
         let mut input = Input(bytes.strip_prefix(MAGIC).ok_or(NotASlice)?);
         let name = input.text()?;
-        let parameters =
-            input.list(|input| Ok(Parameter { bytes: input.number()?, align: input.number()? }))?;
+        let parameters = input.list(|input| {
+            let (bytes, align, pointee) = (input.number()?, input.number()?, input.number()?);
+            Ok(Parameter { bytes, align, pointee })
+        })?;
         let clusters = match input.list(Input::number)?[..] {
             [] => None,
             [x, y, z] => Some(Clusters { blocks: [x, y, z], threads: None }),
@@ -596,7 +601,7 @@ impl Kernel {
         };
         registers_fit
             && self.steps.iter().all(step_fits)
-            && self.parameters.iter().all(|it| it.bytes <= 1 << 16)
+            && self.parameters.iter().all(|it| it.bytes <= 1 << 16 && it.pointee.is_power_of_two())
             && self
                 .objects
                 .iter()

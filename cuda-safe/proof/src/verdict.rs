@@ -277,6 +277,9 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                 let (Some(low), Some(high)) = (narrow(low), narrow(high)) else {
                     return refused("the index has no bound");
                 };
+                // What the kernel promises of a pointer, the compiler may use.
+                let promised = kernel.parameters.get(parameter).filter(|_| offset == 0);
+                let align = align.max(promised.map_or(1, |it| it.pointee));
                 let need = Need { parameter, offset, reads: None, writes: None, align };
                 let need = needs.entry((parameter, offset)).or_insert(need);
                 need.align = need.align.max(align);
