@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
 use crate::flow::{GaveUp, Walk};
 use crate::launch::Launch;
-use crate::slice::{Kernel, Op, Origin, Space};
+use crate::slice::{Effect, Kernel, Op, Origin, Space};
 use crate::state::Base;
 
 /// Work that [`prove`] spends at most, five to twenty milliseconds. A step of the kernel counts four, and
@@ -407,7 +407,7 @@ impl Kernel {
     /// analysis does not know, before the first branch.
     #[must_use]
     pub fn never(&self) -> Option<Refusal> {
-        let is_end = |step: &&crate::slice::Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
+        let is_end = |step: &&crate::slice::Step| matches!(step.effect(), Effect::Jump | Effect::Refuse);
         let first = self.steps.iter().find(is_end)?;
         // It is the first doubt of all.
         self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())
