@@ -50,8 +50,7 @@ impl Analysis<'_> {
     pub(crate) fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
         let Some((base, rest)) = step.from.split_first() else { return };
-        let may_store = writes(step) && matches!(step.space, Space::Local | Space::Generic);
-        if !self.is_recording && step.to.is_empty() && !may_store {
+        if !self.is_recording && step.to.is_empty() && !step.may_write_stack() {
             return;
         }
         let base = self.number(state, *base, step.at);
@@ -88,7 +87,7 @@ impl Analysis<'_> {
             if let Some(part) = &found {
                 let base = own_space(part.base);
                 let element = u32::from(step.bits) / 8;
-                if step.op != Op::Load && (step.op != Op::Matrix || step.flag) {
+                if step.writes() {
                     add(&mut self.written, (base, element));
                 }
                 // A value that nothing uses need not stay the same.
@@ -133,7 +132,7 @@ impl Analysis<'_> {
     /// Remembers what a step stores on the stack, and forgets what it may write over. The place is what it
     /// counts from, with the offset if that is constant.
     fn store(&mut self, state: &mut State, step: &Step, place: Option<(Base, Option<i128>)>) {
-        if !writes(step) || !matches!(step.space, Space::Local | Space::Generic) {
+        if !step.may_write_stack() {
             return;
         }
         // An address that is not known is refused; it is in no object, or in one and within its bounds.
@@ -282,7 +281,7 @@ impl Analysis<'_> {
                 return refused("of the grid's workspace, only the barrier is known");
             }
         }
-        let writes = writes(step);
+        let writes = step.writes();
         if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
             && matches!(object(it), Space::Const | Space::Param)
         {
@@ -321,7 +320,7 @@ impl Analysis<'_> {
                 return refused(&format!("{} is aligned to {}, not {align}", object.name, object.align));
             }
         }
-        let reads = step.op != Op::Store && (step.op != Op::Matrix || !step.flag);
+        let reads = step.reads();
         // What is no further than other accesses needs no better bound.
         let (least, most) = match base {
             Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
@@ -353,11 +352,6 @@ fn add<T: PartialEq>(list: &mut Vec<T>, new: T) {
     if !list.contains(&new) {
         list.push(new);
     }
-}
-
-/// Returns whether a step writes memory.
-fn writes(step: &Step) -> bool {
-    step.op == Op::Store || step.op == Op::Atomic || step.op == Op::Matrix && step.flag
 }
 
 /// Returns an object's base in its own space.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::analysis::{Analysis, Doubt};
 use crate::form::Form;
-use crate::slice::{Graph, Loop, Op, Origin, Step};
+use crate::slice::{Effect, Graph, Loop, Op, Origin, Step};
 use crate::state::{State, Test, Value};
 
 /// States that a block keeps apart.
@@ -236,7 +236,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             self.spend()?;
             let step = &kernel.steps[index];
             let guard = step.guard.map(|guard| self.analysis.test(&state, guard));
-            if matches!(step.op, Op::Bra | Op::Exit) {
+            if step.effect() == Effect::Jump {
                 ends.extend(self.branch(block, index, state, guard));
                 return Ok(());
             }

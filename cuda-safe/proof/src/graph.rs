@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::slice::{Block, Graph, Loop, Op, Operand, Set, Step};
+use crate::slice::{Block, Effect, Graph, Loop, Op, Operand, Set, Step};
 
 impl Set {
     pub(crate) fn contains(&self, number: usize) -> bool {
@@ -47,7 +47,7 @@ impl Graph {
         };
         let mut starts = BTreeSet::from([0]);
         for (index, step) in steps.iter().enumerate() {
-            if matches!(step.op, Op::Bra | Op::Exit) {
+            if step.effect() == Effect::Jump {
                 starts.insert(index + 1);
                 starts.extend(step.from.iter().filter_map(target));
             }
@@ -58,7 +58,7 @@ impl Graph {
             let end = starts.get(at + 1).copied().unwrap_or(count);
             let last = &steps[end - 1];
             let mut next = Vec::new();
-            let ends = matches!(last.op, Op::Bra | Op::Exit);
+            let ends = last.effect() == Effect::Jump;
             if (!ends || last.guard.is_some()) && at + 1 < starts.len() {
                 next.push(at + 1);
             }

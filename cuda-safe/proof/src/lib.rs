@@ -140,7 +140,13 @@
 //!   same result. The one case that rests on ptxas alone is a weak load of memory that the kernel itself
 //!   writes in elements of the same size, by other threads: PTX's memory model gives it one value, and ptxas
 //!   must not read again. A test of machine code can look for repeated loads.
-//! - Misaligned accesses do not occur, because alignment is proven.
+//! - Misaligned accesses do not occur, because alignment is proven. A pointer has the alignment that
+//!   `.ptr .align` promises the compiler, too.
+//! - No text promises what is not so. `.uni` is refused under a predicate, and `.ptr` to other memory than
+//!   global. That all threads of a warp execute `ldmatrix` and `stmatrix`, which `.aligned` promises, is not
+//!   shown: in divergent code these use the addresses of threads whose guards did not hold. They reach shared
+//!   memory of the block, or trap, and of what shared memory contains nothing is ever known.
+//! - A prefetch reads the byte at its address, and may need it to be there.
 //! - Device addresses are below 2^57, shared memory has fewer than 2^24 bytes, and no loop has more than 2^66
 //!   rounds.
 //! - Textures and surfaces stay inside of their array, which the hardware checks.

@@ -204,10 +204,7 @@ impl Walk<'_, '_> {
 
     /// Returns whether a loop may write on the stack.
     fn writes_stack(&self, it: &Loop) -> bool {
-        self.steps_of(it).any(|step| {
-            let writes = matches!(step.op, Op::Store | Op::Atomic | Op::Matrix);
-            writes && matches!(step.space, Space::Local | Space::Generic)
-        })
+        self.steps_of(it).any(Step::may_write_stack)
     }
 
     /// Returns what a round does to a register, from the ways back of a round in which nothing was known.

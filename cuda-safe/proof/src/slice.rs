@@ -187,13 +187,109 @@ pub(crate) struct Step {
     pub(crate) space: Space,
     pub(crate) loaded: Loaded,
     pub(crate) origin: Origin,
-    /// Of `Cvt`: the source is signed. Of `Matrix`: it is written. Of `Clz`: zero has -1. Of a comparison,
-    /// an `and` or a parameter: it is one of floating-point numbers. Of `FloatMin` and `FloatMax`: a NaN
-    /// counts.
+    /// Of `Cvt`: the source is signed. Of `Load`: an assertion that failed reads it. Of `Matrix`: it is
+    /// written. Of `Clz`: zero has -1. Of a comparison, an `and` or a parameter: it is one of floating-point
+    /// numbers. Of `FloatMin` and `FloatMax`: a NaN counts.
     pub(crate) flag: bool,
 }
 
+/// What a step does beside the computation of its results.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing: it matters as far as its results do.
+    None,
+    /// It reads or writes memory at the address in its first operand.
+    Access { reads: bool, writes: bool },
+    /// It refuses the launch if its first operand is not right.
+    Check,
+    /// It goes on at other steps than the next one, or ends the thread.
+    Jump,
+    /// It refuses the launch.
+    Refuse,
+}
+
+/// The fields of a step that have a meaning, beside those that all steps have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fields {
+    None,
+    Origin,
+    Size,
+    /// Size, space, and how a value is loaded.
+    Access,
+}
+
 impl Step {
+    /// Returns what the step does, which of its fields have a meaning, and whether it computes with floats or
+    /// makes one. Each operation is listed here, and all that asks about kinds of operations asks here.
+    fn effects(&self) -> (Effect, Fields, bool) {
+        let access = |reads, writes| (Effect::Access { reads, writes }, Fields::Access, false);
+        match self.op {
+            Op::Unknown => (Effect::None, Fields::Origin, false),
+            Op::Mov
+            | Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::MulWide
+            | Op::MulHi
+            | Op::Mul24
+            | Op::Neg
+            | Op::Not => (Effect::None, Fields::None, false),
+            Op::Abs
+            | Op::Min
+            | Op::Max
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Shl
+            | Op::Shr
+            | Op::Div
+            | Op::Rem => (Effect::None, Fields::None, false),
+            Op::Clz
+            | Op::Popc
+            | Op::Brev
+            | Op::Selp
+            | Op::Eq
+            | Op::Ne
+            | Op::Lt
+            | Op::Le
+            | Op::Gt
+            | Op::Ge => (Effect::None, Fields::None, false),
+            Op::PredMov | Op::PredAnd | Op::PredOr | Op::PredXor => (Effect::None, Fields::None, false),
+            Op::Cvt | Op::Parameter => (Effect::None, Fields::Size, false),
+            Op::FloatMin | Op::FloatMax | Op::FloatAdd | Op::FloatCvt | Op::FromInteger | Op::ToInteger => {
+                (Effect::None, Fields::Size, true)
+            }
+            Op::ToGeneric | Op::FromGeneric => (Effect::None, Fields::Access, false),
+            Op::Load => access(true, false),
+            Op::Store => access(false, true),
+            Op::Atomic => access(true, true),
+            Op::Matrix => access(!self.flag, self.flag),
+            Op::Handle | Op::Below => (Effect::Check, Fields::None, false),
+            Op::Bra | Op::Exit => (Effect::Jump, Fields::None, false),
+            Op::Refuse => (Effect::Refuse, Fields::None, false),
+        }
+    }
+
+    /// What it does beside the computation of its results.
+    pub(crate) fn effect(&self) -> Effect {
+        self.effects().0
+    }
+
+    /// Whether it reads memory.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self.effect(), Effect::Access { reads: true, .. })
+    }
+
+    /// Whether it writes memory.
+    pub(crate) fn writes(&self) -> bool {
+        matches!(self.effect(), Effect::Access { writes: true, .. })
+    }
+
+    /// Whether it writes memory that may be the stack.
+    pub(crate) fn may_write_stack(&self) -> bool {
+        self.writes() && matches!(self.space, Space::Local | Space::Generic)
+    }
+
     /// Whether it compares the bits of floating-point numbers.
     pub(crate) fn compares_floats(&self) -> bool {
         self.flag && matches!(self.op, Op::Ge | Op::Gt | Op::Le | Op::Eq)
@@ -201,13 +297,7 @@ impl Step {
 
     /// Whether it computes with floats, or makes one.
     pub(crate) fn is_of_floats(&self) -> bool {
-        matches!(self.op, Op::FloatMin | Op::FloatMax | Op::FloatAdd)
-            || matches!(self.op, Op::FloatCvt | Op::FromInteger | Op::ToInteger)
-    }
-
-    /// Whether it has a size, but no state space.
-    fn has_size(&self) -> bool {
-        matches!(self.op, Op::Cvt | Op::Parameter) || self.is_of_floats()
+        self.effects().2
     }
 }
 
@@ -270,6 +360,8 @@ pub struct Parameter {
     pub bytes: u64,
     /// The alignment of its own bytes, not of what it points to.
     pub align: u32,
+    /// The alignment of what it points to, as the kernel promises the compiler: 1 if it promises none.
+    pub pointee: u32,
 }
 
 /// The clusters that a kernel declares.
@@ -312,8 +404,20 @@ impl std::fmt::Display for NotASlice {
 
 impl std::error::Error for NotASlice {}
 
-/// The first bytes: a format of another version has other ones.
-const MAGIC: &[u8] = b"cuda-proof slice 6\0";
+/// The first bytes: those of this file, which defines what a slice is. A format that differs has other ones.
+const MAGIC: [u8; 8] = hash(include_bytes!("slice.rs")).to_le_bytes();
+
+/// Returns the hash of a text (FNV-1a), however its lines end.
+const fn hash(text: &[u8]) -> u64 {
+    let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325, 0);
+    while at < text.len() {
+        if text[at] != b'\r' {
+            hash = (hash ^ text[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        }
+        at += 1;
+    }
+    hash
+}
 
 impl Kernel {
     /// The kernel's name in PTX.
@@ -399,6 +503,7 @@ impl Kernel {
         out.list(&self.parameters, |out, it| {
             out.number(it.bytes);
             out.number(it.align);
+            out.number(it.pointee);
         });
         let clusters = self.clusters.map(|it| [Some(it.blocks), it.threads].into_iter().flatten().flatten());
         let clusters: Vec<u32> = clusters.into_iter().flatten().collect();
@@ -431,16 +536,15 @@ impl Kernel {
             it.guard.iter().for_each(|guard| out.operand(guard));
             out.list(&it.to, |out, it| out.number(*it));
             out.list(&it.from, |out, it| out.operand(it));
-            if matches!(it.op, Op::Unknown) {
-                out.index(Origin::ALL, it.origin);
-            }
-            if it.has_size() {
-                out.number(it.size);
-            }
-            if is_space_step(it.op) {
-                out.number(it.size);
-                out.index(Space::ALL, it.space);
-                out.index(Loaded::ALL, it.loaded);
+            match it.effects().1 {
+                Fields::None => {}
+                Fields::Origin => out.index(Origin::ALL, it.origin),
+                Fields::Size => out.number(it.size),
+                Fields::Access => {
+                    out.number(it.size);
+                    out.index(Space::ALL, it.space);
+                    out.index(Loaded::ALL, it.loaded);
+                }
             }
         });
         out.0
@@ -451,10 +555,12 @@ impl Kernel {
     /// # Errors
     /// The bytes are not a slice of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, NotASlice> {
-        let mut input = Input(bytes.strip_prefix(MAGIC).ok_or(NotASlice)?);
+        let mut input = Input(bytes.strip_prefix(&MAGIC).ok_or(NotASlice)?);
         let name = input.text()?;
-        let parameters =
-            input.list(|input| Ok(Parameter { bytes: input.number()?, align: input.number()? }))?;
+        let parameters = input.list(|input| {
+            let (bytes, align, pointee) = (input.number()?, input.number()?, input.number()?);
+            Ok(Parameter { bytes, align, pointee })
+        })?;
         let clusters = match input.list(Input::number)?[..] {
             [] => None,
             [x, y, z] => Some(Clusters { blocks: [x, y, z], threads: None }),
@@ -485,16 +591,17 @@ impl Kernel {
             let guard = if flags & 2 == 0 { None } else { Some(input.operand()?) };
             let to = input.list(Input::number)?;
             let from = input.list(Input::operand)?;
-            let origin = if op == Op::Unknown { input.choice(Origin::ALL)? } else { Origin::Exact };
-            let mut step = Step { op, bits, guard, at: before, to, from, origin, ..Step::new(op) };
+            let mut step = Step { op, bits, guard, at: before, to, from, ..Step::new(op) };
             (step.is_signed, step.flag) = (flags & 8 != 0, flags & 4 != 0);
-            if step.has_size() {
-                step.size = input.number()?;
-            }
-            if is_space_step(op) {
-                step.size = input.number()?;
-                step.space = input.choice(Space::ALL)?;
-                step.loaded = input.choice(Loaded::ALL)?;
+            match step.effects().1 {
+                Fields::None => {}
+                Fields::Origin => step.origin = input.choice(Origin::ALL)?,
+                Fields::Size => step.size = input.number()?,
+                Fields::Access => {
+                    step.size = input.number()?;
+                    step.space = input.choice(Space::ALL)?;
+                    step.loaded = input.choice(Loaded::ALL)?;
+                }
             }
             Ok(step)
         })?;
@@ -596,7 +703,7 @@ impl Kernel {
         };
         registers_fit
             && self.steps.iter().all(step_fits)
-            && self.parameters.iter().all(|it| it.bytes <= 1 << 16)
+            && self.parameters.iter().all(|it| it.bytes <= 1 << 16 && it.pointee.is_power_of_two())
             && self
                 .objects
                 .iter()
@@ -606,11 +713,6 @@ impl Kernel {
     fn is_index(&self, operand: &Operand, end: usize) -> bool {
         matches!(operand, Operand::Number(number) if usize::try_from(*number).is_ok_and(|it| it < end))
     }
-}
-
-/// Returns whether a step has a state space and a size.
-fn is_space_step(op: Op) -> bool {
-    matches!(op, Op::ToGeneric | Op::FromGeneric | Op::Load | Op::Store | Op::Atomic | Op::Matrix)
 }
 
 impl Step {

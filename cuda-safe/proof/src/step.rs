@@ -8,7 +8,7 @@ use crate::analysis::{Analysis, Doubt};
 use crate::form::{Form, Symbol, gcd, remainder};
 use crate::kept::Kept;
 use crate::refine::{not, or};
-use crate::slice::{Op, Operand, Origin, Space, Step};
+use crate::slice::{Effect, Op, Operand, Origin, Space, Step};
 use crate::state::{Base, Extreme, State, Test, Value, range_of};
 
 /// Comparisons of a test from which the value that it chooses gets bounds.
@@ -23,9 +23,10 @@ impl Analysis<'_> {
         let step = &kernel.steps[index];
         self.steps += 1;
         self.symbols.make_room(state);
-        match step.op {
-            Op::Bra | Op::Exit => return,
-            Op::Refuse => {
+        match step.effect() {
+            Effect::None => {}
+            Effect::Jump => return,
+            Effect::Refuse => {
                 let text = match step.from[..] {
                     [Operand::Number(text)] => usize::try_from(text).ok().and_then(|it| kernel.texts.get(it)),
                     _ => None,
@@ -33,9 +34,8 @@ impl Analysis<'_> {
                 let origin = (Origin::Exact, step.at);
                 return self.refuse(Doubt { at: step.at, reason: text.cloned().unwrap_or_default(), origin });
             }
-            Op::Load | Op::Store | Op::Atomic | Op::Matrix => return self.access(state, index),
-            Op::Handle | Op::Below => return self.operand(state, step),
-            _ => {}
+            Effect::Access { .. } => return self.access(state, index),
+            Effect::Check => return self.operand(state, step),
         }
         let Some(to) = step.to.first().copied() else { return };
         if self.bits(to) == 1 {

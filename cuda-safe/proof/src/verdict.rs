@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
 use crate::flow::{GaveUp, Walk};
 use crate::launch::Launch;
-use crate::slice::{Kernel, Op, Origin, Space};
+use crate::slice::{Effect, Kernel, Op, Origin, Space};
 use crate::state::Base;
 
 /// Work that [`prove`] spends at most, five to twenty milliseconds. A step of the kernel counts four, and
@@ -277,6 +277,9 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                 let (Some(low), Some(high)) = (narrow(low), narrow(high)) else {
                     return refused("the index has no bound");
                 };
+                // What the kernel promises of a pointer, the compiler may use.
+                let promised = kernel.parameters.get(parameter).filter(|_| offset == 0);
+                let align = align.max(promised.map_or(1, |it| it.pointee));
                 let need = Need { parameter, offset, reads: None, writes: None, align };
                 let need = needs.entry((parameter, offset)).or_insert(need);
                 need.align = need.align.max(align);
@@ -404,7 +407,7 @@ impl Kernel {
     /// analysis does not know, before the first branch.
     #[must_use]
     pub fn never(&self) -> Option<Refusal> {
-        let is_end = |step: &&crate::slice::Step| matches!(step.op, Op::Bra | Op::Exit | Op::Refuse);
+        let is_end = |step: &&crate::slice::Step| matches!(step.effect(), Effect::Jump | Effect::Refuse);
         let first = self.steps.iter().find(is_end)?;
         // It is the first doubt of all.
         self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())

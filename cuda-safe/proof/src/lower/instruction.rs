@@ -43,6 +43,10 @@ fn only(words: &[&str], known: &str) -> bool {
 impl<'m, 'a> Lowering<'m, 'a> {
     pub(super) fn instruction(&mut self, it: &'m Instruction<'a>) -> Refused {
         let first = self.kernel.steps.len();
+        // A promise that all threads of a warp go the same way. It is kept where there is one way.
+        if it.has("uni") && (it.guard.is_some() || !["bra", "call", "ret"].contains(&it.opcode())) {
+            return Err(format!("the instruction {} where threads may go different ways", it.form()));
+        }
         self.unguarded(it)?;
         if let Some((name, is_negated)) = it.guard {
             let guard = self.predicate(&Source::Name(name))?;
@@ -107,7 +111,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 self.barrier(it)
             }
             ("wmma", _) if has("load") || has("store") => self.matrix(it),
-            ("fence", _) => Ok(()),
+            ("fence" | "membar", [_, ..]) => unknown_form(),
+            // No manual says what it does outside of memory: the byte at its address counts as read.
+            ("prefetch" | "prefetchu", [address]) => {
+                let space = space_of(&it.words).unwrap_or(Space::Generic);
+                self.memory(Op::Load, space, address, 1, Vec::new(), Loaded::Strong)
+            }
             _ if row.effect == Effect::Orders => Ok(()),
             (_, [to, ..]) if row.effect == Effect::Shuffles => {
                 let to = self.results(to)?;

@@ -102,8 +102,8 @@ struct Lowering<'m, 'a> {
     kernel: Kernel,
     /// The objects that the module's variables are.
     globals: Vec<Option<u32>>,
-    /// The shared arrays that functions declare, with their numbers.
-    shared: Vec<(&'m Variable<'a>, u32)>,
+    /// The variables that are declared, but for those on the stack, with their numbers.
+    lasting: Vec<(&'m Variable<'a>, u32)>,
     /// The pieces of each slot: offset, bytes, register.
     slots: Vec<Vec<(i128, u32, u32)>>,
     /// The function that is lowered now, and those that call it.
@@ -125,9 +125,16 @@ type Refused<T = ()> = Result<T, String>;
 impl<'m, 'a> Lowering<'m, 'a> {
     fn kernel(module: &'m Module<'a>, index: usize, body: &'m Body<'a>) -> Result<Kernel, SyntaxError> {
         let function = &module.functions[index];
-        let parameters = function.parameters.iter();
-        let parameters =
-            parameters.map(|it| Parameter { bytes: it.bytes().unwrap_or(0), align: it.align() }).collect();
+        let parameters = function.parameters.iter().map(|it| {
+            let pointee = it.pointee.and_then(|it| it.align).unwrap_or(1);
+            let pointee = u32::try_from(pointee).ok().filter(|it| it.is_power_of_two());
+            let (bytes, align) = (it.bytes().unwrap_or(0), it.align());
+            pointee.map(|pointee| Parameter { bytes, align, pointee }).ok_or_else(|| SyntaxError {
+                line: it.line,
+                message: format!("expected a power of two behind `.ptr .align` of {}", it.name),
+            })
+        });
+        let parameters = parameters.collect::<Result<_, _>>()?;
         let kernel = Kernel {
             name: function.name.to_owned(),
             parameters,
@@ -144,7 +151,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             module,
             kernel,
             globals: Vec::new(),
-            shared: Vec::new(),
+            lasting: Vec::new(),
             slots: Vec::new(),
             frame: Frame::new(index, body, Vec::new(), Vec::new()),
             callers: Vec::new(),
@@ -155,6 +162,13 @@ impl<'m, 'a> Lowering<'m, 'a> {
         };
         if !module.aliases.is_empty() {
             this.refuse("the PTX has an alias: a name may stand for another function");
+        }
+        let is_elsewhere = |it: &Variable<'_>| {
+            let space = it.pointee.and_then(|it| it.space);
+            space.is_some_and(|space| space != cuda_ptx::Space::Global)
+        };
+        if let Some(it) = function.parameters.iter().find(|it| is_elsewhere(it)) {
+            this.refuse(&format!("{} is promised to lead to no global memory", it.name));
         }
         this.globals = module.variables.iter().map(|it| this.object(it, false)).collect();
         // A return of the kernel ends the thread.
@@ -211,8 +225,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
             cuda_ptx::Space::Local => Space::Local,
             _ => return None,
         };
-        // A function that is called twice has one shared array, but two local ones.
-        if let Some((_, known)) = self.shared.iter().find(|(own, _)| std::ptr::eq(*own, variable)) {
+        // A function that is called twice has the same variables each time, but for those on the stack.
+        if let Some((_, known)) = self.lasting.iter().find(|(own, _)| std::ptr::eq(*own, variable)) {
             return Some(*known);
         }
         let is_extern = match variable.linkage {
@@ -228,8 +242,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let (name, align) = (variable.name.to_owned(), variable.align());
         self.kernel.objects.push(crate::slice::Object { name, space, bytes, align, is_own });
         let index = u32::try_from(self.kernel.objects.len() - 1).unwrap_or(u32::MAX);
-        if space == Space::Shared {
-            self.shared.push((variable, index));
+        if space != Space::Local {
+            self.lasting.push((variable, index));
         }
         Some(index)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
-use crate::slice::{Graph, Kernel, Op, Operand, Origin, Space, Step};
+use crate::slice::{Effect, Graph, Kernel, Op, Operand, Origin, Space, Step};
 use crate::state::range_of;
 
 /// Branches one after the other that a branch is followed through.
@@ -31,7 +31,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             let mut changed = false;
             for step in &*steps {
                 let reads = |it: &Operand| matches!(it, Operand::Register(it) if is_loaded[*it as usize]);
-                if matches!(step.op, Op::Load | Op::Atomic | Op::Unknown) || step.from.iter().any(reads) {
+                if step.op == Op::Unknown || step.reads() || step.from.iter().any(reads) {
                     for to in &step.to {
                         changed |= !std::mem::replace(&mut is_loaded[*to as usize], true);
                     }
@@ -65,12 +65,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     fn keep_needed_steps(&mut self) {
         let steps = &mut self.kernel.steps;
-        let acts = |step: &Step| {
-            matches!(
-                step.op,
-                Op::Load | Op::Store | Op::Atomic | Op::Matrix | Op::Bra | Op::Exit | Op::Refuse
-            ) || matches!(step.op, Op::Handle | Op::Below)
-        };
+        let acts = |step: &Step| step.effect() != Effect::None;
         // A float that is computed from an integer is known by its range only: of the integer it matters
         // whether it may differ at each use, and no more.
         let mut needed = vec![Matter::None; self.kernel.registers.len()];
@@ -150,7 +145,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         // What is read, but feeds neither an address nor a guard, need not be kept. Numbers on the stack keep
         // their places.
-        for step in steps.iter_mut().filter(|it| matches!(it.op, Op::Load | Op::Atomic)) {
+        for step in steps.iter_mut().filter(|it| it.reads()) {
             let is_used = |it: &u32| needed[*it as usize] != Matter::None;
             if step.space != Space::Local || !step.to.iter().any(is_used) {
                 step.to.retain(is_used);

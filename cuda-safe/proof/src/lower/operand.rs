@@ -158,7 +158,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let name = format!("parameter {index}");
         let known = self.kernel.objects.iter().position(|it| it.space == Space::Param && it.name == name);
         let at = known.unwrap_or_else(|| {
-            let Parameter { bytes, align } = self.kernel.parameters[index];
+            let Parameter { bytes, align, .. } = self.kernel.parameters[index];
             let (space, bytes) = (Space::Param, Some(bytes));
             self.kernel.objects.push(crate::slice::Object { name, space, bytes, align, is_own: false });
             self.kernel.objects.len() - 1

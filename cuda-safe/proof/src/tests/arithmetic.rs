@@ -177,7 +177,7 @@ fn kernel(steps: Vec<Step>) -> Kernel {
     let graph = Graph::new(&steps);
     Kernel {
         name: "k".to_owned(),
-        parameters: vec![Parameter { bytes: 1, align: 1 }],
+        parameters: vec![Parameter { bytes: 1, align: 1, pointee: 1 }],
         clusters: None,
         objects: Vec::new(),
         registers,

@@ -42,6 +42,18 @@ setp.eq.u32 %p1, %r1, 0;
 st.param.b32 [out], 7;
 ret;
 }
+.func (.param .b32 out) keeps(.param .b32 in)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<3>;
+.global .align 4 .b8 v[4];
+ld.param.u32 %r1, [in];
+setp.eq.u32 %p1, %r1, 0;
+@%p1 st.global.u16 [v], 7;
+ld.global.u32 %r2, [v];
+st.param.b32 [out], %r2;
+ret;
+}
 .func changes(.param .b32 in)
 {
 st.param.b32 [in], 7;
@@ -451,6 +463,7 @@ ret;
         // Addresses of 32 bits, also by default.
         ("64", "32"),
         (".address_size 64\n", ""),
+        (".version 8.0\n", ""),
         // Other meanings of instructions.
         ("8.0", "5.0"),
         ("8.0", "9"),

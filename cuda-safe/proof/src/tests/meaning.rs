@@ -2,6 +2,8 @@
 //! it, which the comments say, or refused.
 
 use super::doubtful::{bytes, proven_as, refused};
+use super::spec::Spec;
+use crate::{Kernel, Verdict, kernels, prove};
 
 #[test]
 fn a_comment_ends_where_ptxas_ends_it() {
@@ -118,4 +120,77 @@ fn one_register_twice_among_the_results_is_refused() {
     bytes("setp.le.u32 %p1|%p2, %r1, 15; @%p1 bra $e; mov.b32 %r10, %r1; STORE $e:", 1024, 0);
     bytes("setp.le.u32 _|%p1, %r1, 15; @%p1 bra $e; mov.b32 %r10, %r1; STORE $e:", 64, 0);
     bytes("ld.global.v2.u32 {_, %r6}, [%rd2]; rem.u32 %r10, %r6, 10; STORE", 40, 8);
+}
+
+#[test]
+fn a_variable_of_a_function_is_the_same_one_in_each_call() {
+    // The second call writes half of what the first one loads: ptxas may load it again behind the guard.
+    let calls = |second: u32| {
+        format!(
+            "{{ .param .b32 p; .param .b32 q; st.param.b32 [p], 1; call (q), keeps, (p); \
+             ld.param.b32 %r10, [q]; }} {{ .param .b32 p; .param .b32 q; st.param.b32 [p], {second}; \
+             call (q), keeps, (p); ld.param.b32 %r6, [q]; }} setp.gt.u32 %p1, %r10, 99; @%p1 ret; STORE"
+        )
+    };
+    bytes(&calls(1), 400, 0);
+    refused(&calls(0), "");
+}
+
+#[test]
+fn promises_of_the_text_are_kept_or_the_launch_is_refused() {
+    // That no thread of a warp goes another way.
+    bytes("bra.uni $a; ret; $a: mov.b32 %r10, 1; STORE", 8, 0);
+    for branch in ["@%p1 bra.uni $a;", "@!%p1 bra.uni $a;", "@%p1 ret.uni;", "brx.idx.uni %r5, $list;"] {
+        let list = "$list: .branchtargets $a;";
+        let body = format!("setp.gt.u32 %p1, %r5, 7; {list} {branch} $a: mov.b32 %r10, 1; STORE");
+        refused(&body, "threads may go different ways");
+    }
+    // What a pointer is aligned to, and where it leads.
+    let aligned = |promise: &str| {
+        let text = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 {promise} x)\n{{\n\
+             .reg .b64 %rd<3>;\nld.param.u64 %rd1, [x];\nst.global.u32 [%rd1+4], 0;\nret;\n}}\n"
+        );
+        let kernels = kernels(&text).map_err(|error| error.to_string())?;
+        assert_eq!(Kernel::from_bytes(&kernels[0].to_bytes()).as_ref(), Ok(&kernels[0]));
+        let (spec, _) = Spec::parse("k | 1 | 1 | p | 8", &kernels).expect("a launch");
+        match spec.with(|launch| prove(&kernels[0], launch)) {
+            Verdict::Proven(proof) => Ok(proof.needs()[0].align),
+            Verdict::Refused(refusal) => Err(refusal.to_string()),
+        }
+    };
+    assert_eq!(
+        [aligned(""), aligned(".ptr .align 1"), aligned(".ptr .global .align 16")],
+        [Ok(4), Ok(4), Ok(16)]
+    );
+    for (promise, words) in
+        [(".ptr .shared .align 4", "no global memory"), (".ptr .align 12", "power of two")]
+    {
+        let refusal = aligned(promise).expect_err(promise);
+        assert!(refusal.contains(words), "{refusal}");
+    }
+}
+
+#[test]
+fn hints_count_as_accesses_and_tensor_maps_are_refused() {
+    bytes("prefetch.global.L2 [%rd1+4]; prefetchu.L1 [%rd2+7];", 5, 8);
+    bytes("setp.ge.u32 %p1, %r1, 9; @%p1 ret; mad.wide.u32 %rd3, %r1, 4, %rd1; prefetch.L1 [%rd3];", 33, 0);
+    refused("ld.global.u32 %r6, [%rd2]; mad.wide.u32 %rd3, %r6, 4, %rd1; prefetch.global.L1 [%rd3];", "");
+    refused("prefetch.tensormap [%rd1];", "prefetch.tensormap");
+    refused("fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;", "fence.proxy.tensormap");
+    bytes("fence.acq_rel.gpu; membar.gl; fence.proxy.async; mov.b32 %r10, 1; STORE", 8, 0);
+}
+
+/// In code that not all threads of a warp reach, these use the addresses of the others, too. So nothing is
+/// known of what shared memory contains, whoever wrote it.
+#[test]
+fn what_shared_memory_contains_is_never_known() {
+    let matrix = "mov.u32 %r7, dynamic; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7], {%r6};";
+    for between in ["", matrix, "setp.gt.u32 %p1, %r5, 7; @%p1 bra $a; MATRIX $a:"] {
+        let between = between.replace("MATRIX", matrix);
+        refused(&format!("st.shared.u32 [own], 1; {between} ld.shared.u32 %r10, [own]; STORE"), "");
+    }
+    let load = "mov.u32 %r7, dynamic; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, ";
+    refused(&format!("{load} [%r7+256];"), "256 bytes of dynamic");
+    refused(&format!("{load} [%r7]; mov.b32 %r10, %r6; STORE"), "");
 }

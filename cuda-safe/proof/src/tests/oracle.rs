@@ -200,7 +200,8 @@ impl<'m, 'a> Machine<'m, 'a> {
             if it.space == Space::Param {
                 let bytes = usize::try_from(it.bytes().unwrap_or(0)).unwrap();
                 frame.slots.insert(Entity::Local(index), vec![0; bytes]);
-            } else {
+            } else if it.space != Space::Global || !self.objects.contains_key(it.name) {
+                // A global variable is the same one in each call.
                 self.place(it);
             }
         }
