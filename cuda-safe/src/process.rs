@@ -38,6 +38,12 @@ pub(crate) fn is(number_then: u32) -> bool {
     number() == number_then
 }
 
+/// Returns whether this is the child of a fork of a process that had used the crate: the runtime refuses
+/// every call. Not every system tells.
+pub(crate) fn is_child() -> bool {
+    !matches!(number(), 1 | ASKS) && NUMBER.load(Ordering::Relaxed) != ASKS
+}
+
 /// Registers the function that updates the number in children, once.
 #[cold]
 fn first_time() -> u32 {

@@ -68,6 +68,10 @@ impl Detail {
         ErrorKind::InUse,
         "the memory is lent to the host by a guard that still lives: drop that first",
     );
+    /// A call in the child of a fork.
+    pub(crate) const IN_CHILD: Self =
+        Self::constant(ErrorKind::Unsupported, "the child of a fork cannot use CUDA, as its parent has")
+            .or_code(sys::cudaErrorInitializationError);
     /// The memory is still retained by a graph.
     pub const IN_GRAPH: Self = Self::constant(
         ErrorKind::InUse,

@@ -13,8 +13,8 @@ use std::sync::{Once, OnceLock};
 
 use super::view::{AsStream, StreamRef, sealed};
 use crate::busy;
-use crate::error::{Error, ErrorKind, Result};
-use crate::sys;
+use crate::error::{Detail, Error, ErrorKind, Result, ensure};
+use crate::{process, sys};
 
 /// The stream that [`StreamRef::scope`] lends to its closure, with the promise that it is synchronized
 /// before `'scope` ends.
@@ -54,9 +54,9 @@ impl StreamRef<'_> {
     /// it, and can be used again after it.
     ///
     /// # Errors
-    /// Refused before `f` runs inside a host function or another operation. At the end, returns the
-    /// failure of the device's work; the context is then lost and nothing runs any more. Also reports
-    /// the panic of a host function.
+    /// Refused before `f` runs inside a host function, another operation, or the child of a fork. At the
+    /// end, returns the failure of the device's work; the context is then lost and nothing runs any more.
+    /// Also reports the panic of a host function.
     ///
     /// If the synchronization fails for another reason, the process is aborted, because there is no safe
     /// way to continue. A scope that has not ended when the process exits does not return.
@@ -76,6 +76,9 @@ impl StreamRef<'_> {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
         busy::ensure_idle("StreamRef::scope")?;
+        // Its end could not be waited for.
+        ensure(!process::is_child(), "StreamRef::scope", || Detail::IN_CHILD)?;
+        let process = process::number();
         note_exit();
         self.ensure_not_captured("StreamRef::scope")?;
         self.ensure_not_ending("StreamRef::scope")?;
@@ -89,6 +92,8 @@ impl StreamRef<'_> {
             // The thread that ends the process has left all its scopes before, and has submitted nothing
             // since.
             && !is_exit_of_this_thread(error)
+            // The closure may have forked. The work is the parent's, with the parent's memory.
+            && process::is(process)
         {
             park_on_exit(error);
             eprintln!("cuda-safe: a scope could not be brought to its end: {error}");

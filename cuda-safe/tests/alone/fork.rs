@@ -3,10 +3,17 @@
 //! Alone: it forks, and sets a variable before the first call.
 #![expect(unsafe_code, reason = "forks, and ends the child without the parent's exit handlers")]
 
+use std::future::Future as _;
+use std::io::{Write as _, stderr};
 use std::mem::ManuallyDrop;
+use std::task::{Context, Poll, Waker};
+
+use super::every_function::{FILE, Things, call_every_function};
 
 use cuda_safe::graph::node;
-use cuda_safe::{Device, DeviceBuffer, Graph, MappedFlag, PinnedBuffer, Result};
+use cuda_safe::{
+    Device, DeviceBuffer, Graph, MappedFlag, PinnedBuffer, Result, Stream, memcpy, memset_async,
+};
 use cuda_testing::own_process;
 
 /// A value that the child must not drop either, because the parent may have it.
@@ -92,4 +99,54 @@ fn a_child_process_drops_what_it_inherited_without_a_call() {
         ManuallyDrop::into_inner(pinned),
         ManuallyDrop::into_inner(flag),
     ));
+}
+
+/// A program that forks is told so by each function, with its caller's line, and nothing hangs or crashes.
+#[test]
+fn a_child_process_gets_an_error_from_every_function() {
+    own_process!();
+    let mut things = ManuallyDrop::new(Things::new().unwrap());
+    let stream = ManuallyDrop::new(Stream::non_blocking().unwrap());
+    let mut kept = DeviceBuffer::from_slice(&[7_u8; 64]).unwrap();
+    let large = ManuallyDrop::new(DeviceBuffer::<u8>::alloc_zeroed(8 << 20).unwrap());
+    memset_async(&mut kept, 8, &*stream).unwrap();
+    let mut done = ManuallyDrop::new(Box::pin(stream.done()));
+    let mut within = [0_u8; 64];
+    let child = stream.scope(|scope| {
+        scope.memcpy_async(&mut within, &kept).unwrap();
+        // SAFETY: no other thread of this process holds a lock of the C library.
+        unsafe { libc::fork() }
+    });
+    // In the child the scope that the fork was in fails, and in the parent it ends.
+    let child = child.unwrap_or(0);
+    assert!(child >= 0);
+    if child == 0 {
+        // SAFETY: ends the child if a call hangs.
+        unsafe { libc::alarm(20) };
+        let mut wrong = 0;
+        let tried = call_every_function(&mut things, |call, error| {
+            if error.as_ref().is_some_and(|error| error.call_site().file() != FILE) {
+                // Not by a macro, whose text is lost with the child.
+                let _ = writeln!(stderr(), "in the child: {call}: {error:?}");
+                wrong += 1;
+            }
+        });
+        let staged = memcpy(&mut vec![0; 8 << 20], &*large).is_err();
+        let scope = stream.scope(|scope| scope.memcpy_async(&mut kept, &[1; 64])).is_err();
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = done.as_mut().poll(&mut context);
+        if !staged || !scope || matches!(polled, Poll::Ready(Ok(()))) {
+            let _ = writeln!(stderr(), "in the child: staged {staged}, scope {scope}, {polled:?}");
+            wrong += 1;
+        }
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(if wrong == 0 && tried > 150 { 0 } else { 4 }) };
+    }
+    let mut status = -1;
+    // SAFETY: the pointer is to a live integer, which the call fills.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "the child did not come to its end, or a call succeeded: {status}");
+    assert_eq!((kept.to_vec().unwrap(), within), (vec![8; 64], [8; 64]));
+    drop((ManuallyDrop::into_inner(done), ManuallyDrop::into_inner(stream), ManuallyDrop::into_inner(large)));
+    drop(ManuallyDrop::into_inner(things));
 }

@@ -525,6 +525,7 @@ impl Device {
         // SAFETY: the pool lives as long as the borrow. When it is destroyed, the runtime chooses the
         // device's default pool again.
         gone::change_current(|| unsafe { check!(cudaDeviceSetMemPool(self.as_raw(), pool.as_raw())) })
+            .at_caller()
     }
 }
 
@@ -596,7 +597,7 @@ impl MemoryPool {
         let (kind, raw) = (self.handle.kind.to_raw(), self.as_raw());
         // SAFETY: the pointer is to a live local variable, and the pool lives as long as the borrow. When
         // it is destroyed, the runtime chooses the location's default pool again.
-        gone::change_current(|| unsafe { check!(cudaMemSetMemPool(&raw mut place, kind, raw)) })
+        gone::change_current(|| unsafe { check!(cudaMemSetMemPool(&raw mut place, kind, raw)) }).at_caller()
     }
 }
 
