@@ -301,12 +301,15 @@ impl IntervalList {
         let clock = if new.mode == Mode::Write { &mut self.writes } else { &mut self.reads };
         clock.add(new.epoch());
         self.segments[at].is_used = true;
+        let goes_on = self.segments[at].end < end;
         loop {
-            if self.segments[at].end < end {
-                self.absorb(at, end);
-            }
+            self.absorb(at, end);
             let segment = &mut self.segments[at];
             segment.begin(self.generation);
+            // What is left of different writes is then the same.
+            if goes_on {
+                segment.entries.prune(|epoch| view.completed(epoch));
+            }
             segment.entries.enter(new, view);
             if segment.end >= end {
                 break;
@@ -487,6 +490,10 @@ pub(crate) mod tests {
 
     fn write(start: usize, end: usize) -> Interval {
         Interval { start, end, mode: Mode::Write }
+    }
+
+    fn read(start: usize, end: usize) -> Interval {
+        Interval { start, end, mode: Mode::Read }
     }
 
     /// Enters an access, and returns what it conflicts with.
@@ -674,6 +681,25 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn parts_that_are_written_one_after_the_other_and_read_together_are_few_once_they_are_complete() {
+        in_a_test(|| {
+            let (mut order, mut list) = (HappensBefore::new(), IntervalList::new(4_000));
+            let timeline = order.timeline(0, crate::Kind::NonBlocking);
+            let mut completed = Vec::new();
+            for token in 0..1_000 {
+                for interval in [write(token * 4, token * 4 + 4), read(0, token * 4 + 4)] {
+                    let last = completed.last().map_or(0, |epoch: &Epoch| epoch.sequence);
+                    let me = Epoch { timeline, sequence: last + 1 };
+                    let view = InOrder { order: &order, completed: &completed, me };
+                    assert_eq!(list.enter_ordered(std::iter::once(interval), &view), 1);
+                    completed.push(order.operate(timeline));
+                }
+            }
+            assert!(list.cuts().len() < 5, "{:?}", list.cuts());
+        });
+    }
+
+    #[test]
     fn a_write_of_the_whole_replaces_all_parts_without_a_look_at_them() {
         in_a_test(|| {
             let mut list = IntervalList::new(100);
@@ -715,7 +741,7 @@ pub(crate) mod tests {
         in_a_test(|| {
             let mut list = IntervalList::new(100);
             enter(&mut list, write(0, 4), &by(1, 1));
-            let (view, whole) = (AtCall(by(1, 2).0), Interval { start: 0, end: 100, mode: Mode::Read });
+            let (view, whole) = (AtCall(by(1, 2).0), read(0, 100));
             assert_eq!(list.enter_ordered([write(8, 12), whole].into_iter(), &view), 1);
             // The operation gives its number up, and takes the slow path with the next one.
             let (view, mut out) = (AtCall(by(1, 3).0), Vec::new());
