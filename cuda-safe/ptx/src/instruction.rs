@@ -1,5 +1,6 @@
 //! The table of instructions: what each changes, and what the emulator and the proof do with it.
 
+use crate::Type;
 use crate::syntax::{Instruction, Operand};
 
 /// What an instruction changes, and what it reads beside its operands.
@@ -70,6 +71,30 @@ impl Row {
     pub fn has_result(&self) -> bool {
         let operands = self.form.split_once(' ').map_or("", |(_, operands)| operands);
         operands.trim_start_matches(['{', '(']).starts_with(['d', 'D', 'r', 'w', 'f', 'p'])
+    }
+
+    /// Returns an instruction of this form for each of its types, on a line of its own, in braces with the
+    /// registers that it names. Around it, `m`, `s`, `t` and the function `F` have to be there.
+    #[must_use]
+    pub fn examples(&self) -> Vec<String> {
+        let types = if self.types.is_empty() { vec![""] } else { self.types.split(' ').collect() };
+        let example = |ty: &str| {
+            let form = self.form.replace('T', ty);
+            let own = ty.rsplit('.').next().and_then(Type::from_word);
+            let register = match own.map(|own| (own.word(), own.bits())) {
+                Some((word @ ("pred" | "f32" | "f64"), _)) => word.to_owned(),
+                // A byte has a larger register.
+                Some((_, bits)) => format!("b{}", bits.max(16)),
+                None => "b32".to_owned(),
+            };
+            let double = own.map_or(64, |own| 2 * own.bits()).clamp(32, 128);
+            format!(
+                "{{ .reg .{register} d, a, b, c; .reg .b{double} D, A; .reg .b32 r, r<8>, n; .reg .b64 w, v; \
+             .reg .f32 f, f<8>, e; .reg .pred p, x; G: .branchtargets L;\n{}{form};\nL: }}\n",
+                self.name
+            )
+        };
+        types.into_iter().map(example).collect()
     }
 
     fn fits(&self, words: &[&str]) -> bool {
@@ -147,8 +172,8 @@ pub const ROWS: &[Row] = &[
     of("bar", ".sync 0", "", Orders, RUNS, Exact),
     of("barrier.red", ".popc.u32 r, 0, x", "", Shuffles, RUNS, Unknown),
     of("barrier", ".sync 0", "", Orders, RUNS, Exact),
-    of("bfe", ".T d, a, n, n", "u32 u64 s32 s64", Computes, RUNS, Exact),
-    of("bfi", ".T d, a, b, n, n", "b32 b64", Computes, RUNS, Exact),
+    of("bfe", ".T d, a, 3, 5", "u32 u64 s32 s64", Computes, RUNS, Exact),
+    of("bfi", ".T d, a, b, 8, 24", "b32 b64", Computes, RUNS, Exact),
     of("bfind", ".T r, a", "u32 u64 s32 s64", Computes, RUNS, Exact),
     of("bmsk", ".clamp.b32 r, n, n", "", Computes, RUNS, Unknown),
     of("bra", " L", "", Jumps, RUNS, Exact),
@@ -208,7 +233,7 @@ pub const ROWS: &[Row] = &[
     of("mbarrier", ".arrive.shared.b64 w, [s]", "", Synchronizes, RUNS, Exact),
     of("membar", ".gl", "", Orders, RUNS, Exact),
     of("min", ".T d, a, b", "u16 u32 u64 s16 s32 s64 u16x2 s16x2 f16 f16x2 bf16 bf16x2 f32 f64", Computes, RUNS, Exact),
-    of("mma", ".sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {f,f,f,f}, {n,n,n,n}, {n,n}, {e,e,e,e}", "", Computes, RUNS, Unknown),
+    of("mma", ".sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {f0,f1,f2,f3}, {n,n,n,n}, {n,n}, {e,e,e,e}", "", Computes, RUNS, Unknown),
     of("mov", ".T d, a", "pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f32 f64", Computes, RUNS, Exact),
     of("movmatrix", ".sync.aligned.m8n8.trans.b16 r, n", "", Computes, RUNS, Unknown),
     of("mul.wide", ".T D, a, b", "u16 u32 s16 s32", Computes, RUNS, Exact),
@@ -262,8 +287,8 @@ pub const ROWS: &[Row] = &[
     of("tcgen05", ".wait::ld.sync.aligned", "", Other, FAILS, Refused),
     of("tensormap", ".replace.tile.global_address.global.b1024.b64 [m], v", "", Other, RUNS, Refused),
     of("testp", ".finite.T p, a", "f32 f64", Compares, RUNS, Unknown),
-    of("tex", ".1d.v4.f32.s32 {f,f,f,f}, [t, {n}]", "", Images, RUNS, Exact),
-    of("tld4", ".r.2d.v4.f32.f32 {f,f,f,f}, [t, {e,e}]", "", Images, RUNS, Exact),
+    of("tex", ".1d.v4.f32.s32 {f0,f1,f2,f3}, [t, {n}]", "", Images, RUNS, Exact),
+    of("tld4", ".r.2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {e,e}]", "", Images, RUNS, Exact),
     of("trap", "", "", Jumps, RUNS, Exact),
     of("txq", ".width.b32 r, [t]", "", Images, RUNS, Exact),
     of("vabsdiff", ".u32.u32.u32 r, n, n", "", Computes, RUNS, Unknown),
@@ -290,10 +315,10 @@ pub const ROWS: &[Row] = &[
     of("vsub", ".u32.u32.u32 r, n, n", "", Computes, RUNS, Unknown),
     of("vsub2", ".u32.u32.u32 r, n, n, n", "", Computes, RUNS, Unknown),
     of("vsub4", ".u32.u32.u32 r, n, n, n", "", Computes, RUNS, Unknown),
-    of("wgmma.mma_async", ".sync.aligned.m64n8k8.f32.tf32.tf32 {f,f,f,f}, v, v, x, 1, 1", "", Other, RUNS, Refused),
+    of("wgmma.mma_async", ".sync.aligned.m64n8k8.f32.tf32.tf32 {f0,f1,f2,f3}, v, v, x, 1, 1", "", Other, RUNS, Refused),
     of("wgmma", ".fence.sync.aligned", "", Other, RUNS, Refused),
-    of("wmma.load", ".a.sync.aligned.row.m16n16k16.global.f16 {r,r,r,r,r,r,r,r}, [m], n", "", Loads, RUNS, Exact),
+    of("wmma.load", ".a.sync.aligned.row.m16n16k16.global.f16 {r0,r1,r2,r3,r4,r5,r6,r7}, [m], n", "", Loads, RUNS, Exact),
     of("wmma.store", ".d.sync.aligned.row.m16n16k16.global.f32 [m], {e,e,e,e,e,e,e,e}, n", "", Stores, RUNS, Exact),
-    of("wmma", ".mma.sync.aligned.row.col.m16n16k16.f32.f32 {f,f,f,f,f,f,f,f}, {n,n,n,n,n,n,n,n}, {n,n,n,n,n,n,n,n}, {e,e,e,e,e,e,e,e}", "", Computes, RUNS, Unknown),
+    of("wmma", ".mma.sync.aligned.row.col.m16n16k16.f32.f32 {f0,f1,f2,f3,f4,f5,f6,f7}, {n,n,n,n,n,n,n,n}, {n,n,n,n,n,n,n,n}, {e,e,e,e,e,e,e,e}", "", Computes, RUNS, Unknown),
     of("xor", ".T d, a, b", "pred b16 b32 b64", Computes, RUNS, Exact),
 ];

@@ -24,7 +24,7 @@ fn each_opcode_has_its_rows_in_order_and_an_instruction_finds_its_own() {
     assert!(names.is_sorted() && names.len() > 130, "{}", names.len());
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     for own in ROWS {
-        for text in examples(own) {
+        for text in own.examples() {
             let text = format!(".entry k() {{ {text} }}");
             let module = cuda_ptx::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let body = module.functions[0].body.as_ref().unwrap();
@@ -66,7 +66,7 @@ fn the_emulators_page_names_what_it_does_not_run() {
 #[test]
 fn ptxas_takes_each_row_with_each_of_its_types() {
     let Some(ptxas) = Ptxas::find() else { return };
-    let all = || ROWS.iter().flat_map(examples);
+    let all = || ROWS.iter().flat_map(Row::examples);
     let mut left: Vec<String> = all().collect();
     let before = left.len();
     for architecture in ARCHITECTURES {
@@ -86,28 +86,6 @@ fn refused(list: &[String], takes: &impl Fn(&[String]) -> bool) -> Vec<String> {
     }
     let (one, other) = list.split_at(list.len() / 2);
     [refused(one, takes), refused(other, takes)].concat()
-}
-
-/// Returns an instruction of a row for each of its types, in braces with the registers that it names.
-fn examples(row: &Row) -> Vec<String> {
-    let types = if row.types.is_empty() { vec![""] } else { row.types.split(' ').collect() };
-    let example = |ty: &str| {
-        let form = row.form.replace('T', ty);
-        let own = ty.rsplit('.').next().and_then(cuda_ptx::Type::from_word);
-        let register = match own.map(|own| (own.word(), own.bits())) {
-            Some((word @ ("pred" | "f32" | "f64"), _)) => word.to_owned(),
-            // A byte has a larger register.
-            Some((_, bits)) => format!("b{}", bits.max(16)),
-            None => "b32".to_owned(),
-        };
-        let double = own.map_or(64, |own| 2 * own.bits()).clamp(32, 128);
-        format!(
-            "{{ .reg .{register} d, a, b, c; .reg .b{double} D, A; .reg .b32 r, n; .reg .b64 w, v; \
-             .reg .f32 f, e; .reg .pred p, x; G: .branchtargets L;\n{}{form};\nL: }}\n",
-            row.name
-        )
-    };
-    types.into_iter().map(example).collect()
 }
 
 /// Puts instructions of the table into a kernel.

@@ -274,7 +274,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         };
         let row = columns.checked_mul(element).ok_or_else(form)?;
         // A row begins at a multiple of what a thread has of the matrix.
-        let parts = self.results(&it.operands[usize::from(is_store)])?;
+        let parts = self.each_result(&it.operands[usize::from(is_store)])?;
         let align: u32 = parts.iter().map(|it| u32::from(self.bits(*it)) / 8).sum();
         if !matches!(align, 4 | 8 | 16 | 32) {
             return Err(form());

@@ -9,6 +9,8 @@ mod instruction;
 mod memory;
 mod needed;
 mod operand;
+#[cfg(test)]
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +47,12 @@ pub fn kernels_with_architecture(text: &str) -> Result<(Vec<Kernel>, i32), Synta
     let architecture = header::check(&module)?;
     let bodies = module.functions.iter().enumerate().filter(|(_, it)| it.is_entry);
     let bodies = bodies.filter_map(|(index, it)| Some((index, it.body.as_ref()?)));
-    let kernels: Result<_, _> = bodies.map(|(index, body)| Lowering::kernel(&module, index, body)).collect();
+    let kernel = |(index, body)| {
+        let mut lowering = Lowering::kernel(&module, index, body)?;
+        lowering.keep_what_matters();
+        Ok(lowering.kernel)
+    };
+    let kernels: Result<_, _> = bodies.map(kernel).collect();
     Ok((kernels?, architecture))
 }
 
@@ -123,7 +130,8 @@ struct Lowering<'m, 'a> {
 type Refused<T = ()> = Result<T, String>;
 
 impl<'m, 'a> Lowering<'m, 'a> {
-    fn kernel(module: &'m Module<'a>, index: usize, body: &'m Body<'a>) -> Result<Kernel, SyntaxError> {
+    /// Lowers a kernel with all functions that it calls.
+    fn kernel(module: &'m Module<'a>, index: usize, body: &'m Body<'a>) -> Result<Self, SyntaxError> {
         let function = &module.functions[index];
         let parameters = function.parameters.iter().map(|it| {
             let pointee = it.pointee.and_then(|it| it.align).unwrap_or(1);
@@ -176,8 +184,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             this.kernel.steps[step].op = Op::Exit;
         }
         this.find_handles();
-        this.keep_what_matters();
-        Ok(this.kernel)
+        Ok(this)
     }
 
     /// Refuses a texture or surface, until its handle turns out to be a parameter's.

@@ -196,7 +196,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         Ok(all)
     }
 
-    fn each_result(&mut self, source: &Source<'a>) -> Refused<Vec<u32>> {
+    /// Returns the registers of an operand that is a vector of them, or one.
+    pub(super) fn each_result(&mut self, source: &Source<'a>) -> Refused<Vec<u32>> {
         match source {
             Source::Name(Name { entity: Entity::Sink, .. }) => Ok(Vec::new()),
             Source::Name(name) => Ok(vec![self.register(name)?]),

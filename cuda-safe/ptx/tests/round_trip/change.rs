@@ -1,5 +1,7 @@
 //! Changes of the tokens of a text. They know nothing of the reader, so that they go beyond it.
 
+use std::collections::BTreeSet;
+
 /// A small random number generator (splitmix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
@@ -118,6 +120,8 @@ impl Base {
     /// what debuggers read.
     pub(crate) fn all(text: &str) -> Vec<Self> {
         let text = text.split("\t.section").next().unwrap_or_default();
+        // An architecture that has clusters.
+        let text = &text.replace(".target sm_70", ".target sm_90").replace(".target sm_75", ".target sm_90");
         let (mut around, mut kernels, mut open) = (Vec::new(), Vec::new(), None::<String>);
         for line in text.split_inclusive('\n').filter(|line| !line.starts_with("\t.loc")) {
             if open.is_none() && line.contains(".entry ") {
@@ -181,6 +185,11 @@ impl Base {
         (!all.is_empty()).then(|| all[random.below(all.len())])
     }
 
+    /// Returns the names among some pieces.
+    fn names(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = &str> {
+        self.pieces[range].iter().map(|it| &**it).filter(|it| is_name(it))
+    }
+
     fn comment(&mut self, random: &mut Random) {
         let at = random.below(self.pieces.len());
         self.insert(at, random.one(COMMENTS));
@@ -216,11 +225,16 @@ impl Base {
 
     /// Gives a register or a label another name, with its declaration.
     fn rename(&mut self, random: &mut Random) {
-        let Some(at) = self.find(random, is_name).filter(|at| *at > self.body) else { return };
-        let old = self.pieces[at].clone();
-        let names: Vec<&str> = self.pieces.iter().map(|it| &**it).filter(|it| is_name(it)).collect();
-        let new = if random.below(3) > 0 { random.one(SPECIAL) } else { names[random.below(names.len())] };
-        let new = new.to_owned();
+        let own: BTreeSet<&str> = self.names(self.body..self.pieces.len()).collect();
+        let outside: BTreeSet<&str> = self.names(0..self.head).collect();
+        let (own, outside): (Vec<&str>, Vec<&str>) =
+            (own.into_iter().collect(), outside.into_iter().collect());
+        let old = random.one(&own).to_owned();
+        let new = match random.below(3) {
+            0 if !outside.is_empty() => random.one(&outside).to_owned(),
+            1 => random.one(&own).to_owned(),
+            _ => random.one(SPECIAL).to_owned(),
+        };
         let end = self.pieces.len();
         // The type of its family, or its own declaration is renamed.
         let family = old.trim_end_matches(|sign: char| sign.is_ascii_digit());
