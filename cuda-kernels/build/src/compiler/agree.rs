@@ -52,17 +52,23 @@ impl Facts {
     /// Adds the types and kernels below a part of the syntax tree. `is_generated` returns whether all types
     /// of a file are generated. Of other files there are those types that kernels and variables need.
     /// `depends_on_nvcc` returns whether nvcc may not see a declaration: only kernels and variables show
-    /// that it sees the type.
+    /// that it sees the type. `is_left_out` returns whether plain C++ does not take a declaration.
     pub(crate) fn add(
         &mut self,
         below: Cursor<'_>,
         is_generated: &impl Fn(&Path) -> bool,
         depends_on_nvcc: &impl Fn(&Path, usize) -> bool,
+        is_left_out: &impl Fn(&Path, usize) -> bool,
     ) -> Result<(), Error> {
         for cursor in below.children().into_iter().filter(|child| !child.is_system()) {
             let Some((file, range)) = cursor.place() else { continue };
+            if is_left_out(&file, range.start) {
+                continue;
+            }
             match cursor.part() {
-                Part::Namespace | Part::Transparent => self.add(cursor, is_generated, depends_on_nvcc)?,
+                Part::Namespace | Part::Transparent => {
+                    self.add(cursor, is_generated, depends_on_nvcc, is_left_out)?;
+                }
                 Part::Function if cursor.words().iter().any(|word| word == KERNEL) => {
                     self.kernel(cursor, &file)?;
                 }

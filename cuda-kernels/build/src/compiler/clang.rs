@@ -16,12 +16,12 @@ use clang_sys::{
     CXCursor_CXXBaseSpecifier, CXCursor_CXXMethod, CXCursor_ClassDecl, CXCursor_ClassTemplate,
     CXCursor_ClassTemplatePartialSpecialization, CXCursor_Constructor, CXCursor_ConversionFunction,
     CXCursor_Destructor, CXCursor_EnumDecl, CXCursor_FunctionDecl, CXCursor_FunctionTemplate,
-    CXCursor_LinkageSpec, CXCursor_Namespace, CXCursor_StructDecl, CXCursor_UnexposedDecl,
-    CXCursor_UnionDecl, CXCursor_VarDecl, CXDiagnostic_Error, CXFile, CXLinkage_External, CXSourceLocation,
-    CXString, CXTemplateArgumentKind_Integral, CXTemplateArgumentKind_Type, CXType, CXType_Bool,
-    CXType_ConstantArray, CXType_Enum, CXType_IncompleteArray, CXType_Invalid, CXType_LValueReference,
-    CXType_LongDouble, CXType_Pointer, CXType_RValueReference, CXType_Record, CXUnsavedFile,
-    CXVisit_Continue, CXVisitorResult,
+    CXCursor_LinkageSpec, CXCursor_Namespace, CXCursor_StructDecl, CXCursor_TypeAliasDecl,
+    CXCursor_TypedefDecl, CXCursor_UnexposedDecl, CXCursor_UnionDecl, CXCursor_VarDecl, CXDiagnostic_Error,
+    CXFile, CXLinkage_External, CXSourceLocation, CXString, CXTemplateArgumentKind_Integral,
+    CXTemplateArgumentKind_Type, CXType, CXType_Bool, CXType_ConstantArray, CXType_Enum,
+    CXType_IncompleteArray, CXType_Invalid, CXType_LValueReference, CXType_LongDouble, CXType_Pointer,
+    CXType_RValueReference, CXType_Record, CXUnsavedFile, CXVisit_Continue, CXVisitorResult,
 };
 
 use crate::Error;
@@ -140,8 +140,8 @@ impl Unit {
         found
     }
 
-    /// Returns the places of the errors: files and offsets.
-    pub(crate) fn mistakes(&self) -> Vec<(PathBuf, usize)> {
+    /// Returns the errors: files, offsets, and clang's words.
+    pub(crate) fn mistakes(&self) -> Vec<(PathBuf, usize, String)> {
         // SAFETY: the unit is live.
         let count = unsafe { clang_sys::clang_getNumDiagnostics(self.unit) };
         let mistake = |at| {
@@ -151,9 +151,12 @@ impl Unit {
             let severity = unsafe { clang_sys::clang_getDiagnosticSeverity(diagnostic) };
             // SAFETY: the diagnostic is live.
             let location = unsafe { clang_sys::clang_getDiagnosticLocation(diagnostic) };
+            // SAFETY: the diagnostic is live.
+            let words = text(unsafe { clang_sys::clang_getDiagnosticSpelling(diagnostic) });
             // SAFETY: nothing uses the diagnostic after this; the location belongs to the unit.
             unsafe { clang_sys::clang_disposeDiagnostic(diagnostic) };
-            (severity >= CXDiagnostic_Error).then(|| place(location)).flatten()
+            let (file, offset) = place(location).filter(|_| severity >= CXDiagnostic_Error)?;
+            Some((file, offset, words))
         };
         (0..count).filter_map(mistake).collect()
     }
@@ -182,6 +185,8 @@ pub(crate) enum Part {
     /// A class, a struct, a union, or a template of one.
     Record,
     Enum,
+    /// Another name for a type.
+    Alias,
     /// The translation unit.
     Unit,
     Other,
@@ -219,6 +224,7 @@ impl<'a> Cursor<'a> {
             | CXCursor_ClassTemplate
             | CXCursor_ClassTemplatePartialSpecialization => Part::Record,
             CXCursor_EnumDecl => Part::Enum,
+            CXCursor_TypedefDecl | CXCursor_TypeAliasDecl => Part::Alias,
             _ => Part::Other,
         }
     }
@@ -349,6 +355,12 @@ impl<'a> Cursor<'a> {
     /// Returns the type of a variable or field, or the one that the cursor declares.
     pub(crate) fn declared_type(self) -> Type<'a> {
         Type { raw: self.kind(), unit: PhantomData }
+    }
+
+    /// Returns the type that an alias stands for.
+    pub(crate) fn aliased_type(self) -> Type<'a> {
+        // SAFETY: the cursor belongs to a live unit.
+        Type::new(unsafe { clang_sys::clang_getTypedefDeclUnderlyingType(self.raw) })
     }
 
     /// Returns the parameters of a function.

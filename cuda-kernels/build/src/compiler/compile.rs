@@ -41,6 +41,7 @@ impl Build {
         read: &mut BTreeSet<PathBuf>,
     ) -> Result<(), Error> {
         let Some(bindings) = self.bindings(env, &[header::stand_in(out)?])? else { return Ok(()) };
+        bindings.warnings.iter().for_each(|warning| println!("cargo::warning={warning}"));
         read.extend(bindings.files.iter().cloned());
         let contents = Contents::of(&bindings)?;
         place(out, name, generate::generate(&contents, &Placement::unknown(&contents))?)

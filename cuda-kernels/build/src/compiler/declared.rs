@@ -3,6 +3,7 @@
 //! bindgen does not report which of CUDA's keywords a variable has, and it reports a variable with a
 //! numeric initial value as a constant. In the syntax tree of libclang, each keyword is an annotation.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
@@ -29,8 +30,9 @@ pub(crate) struct Declared {
     /// The name by which bindgen identifies it if it has no initial value.
     pub(crate) mangled: String,
     pub(crate) space: Space,
-    /// The header or source.
+    /// The header or source, and where the variable is in it.
     pub(crate) file: PathBuf,
+    pub(crate) at: usize,
     /// Whether the build script named that file. Otherwise a source includes it, and the variable may have no
     /// handle.
     pub(crate) is_named: bool,
@@ -78,7 +80,7 @@ fn variable(
     is_included: &impl Fn(&Path) -> bool,
 ) -> Result<Option<Declared>, Error> {
     let Some(space) = space(&cursor.words()) else { return Ok(None) };
-    let Some((file, _)) = cursor.place() else { return Ok(None) };
+    let Some((file, Range { start: at, .. })) = cursor.place() else { return Ok(None) };
     let is_named = files.contains(&file);
     if cursor.is_const() || !(is_named || is_included(&file)) {
         // Nothing can set it. bindgen generates a constant if it is a number.
@@ -111,7 +113,7 @@ fn variable(
         }
     }
     let (name, path, mangled) = (path.join("_"), format!("::{}", path.join("::")), cursor.mangled());
-    Ok(Some(Declared { name, path, mangled, space, file, is_named }))
+    Ok(Some(Declared { name, path, mangled, space, file, at, is_named }))
 }
 
 /// Returns the memory of a variable with these keywords. Returns `None` if none of them puts it on a

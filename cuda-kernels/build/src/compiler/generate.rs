@@ -107,7 +107,7 @@ fn exports(text: &mut String, names: &Names) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::path::PathBuf;
 
     use super::*;
@@ -123,6 +123,7 @@ mod tests {
             variables,
             warnings: Vec::new(),
             has_instances: false,
+            host_functions: BTreeSet::new(),
             facts: Facts::default(),
             included: BTreeMap::new(),
             files: Vec::new(),
@@ -282,6 +283,7 @@ mod tests {
             mangled: name.to_owned(),
             space,
             file: PathBuf::from("/k.cuh"),
+            at: 0,
             is_named: true,
         };
         let variables = vec![variable("filter", Space::Constant), variable("count", Space::Device)];

@@ -26,8 +26,8 @@ pub(crate) fn handle(
         let comma = if signature.is_empty() { "" } else { ", " };
         let _ = write!(signature, "{comma}{name}: {parameter}");
     }
-    let gap = if docs.is_empty() { "" } else { "\\n\\n" };
-    text.push_str(&format!("#[doc = \"{gap} Parameters: `({signature})`.\"]\n"));
+    let gap = if docs.is_empty() { "" } else { "\n\n" };
+    documented(text, &[format!("{gap} Parameters: `({signature})`.")]);
     let mut types = parameters.join(", ");
     if parameters.len() == 1 {
         types.push(',');
@@ -179,7 +179,10 @@ const SURFACE: &str = "::cuda_safe::launch::SurfaceObject";
 /// padding inside of its fields, a texture, a surface, or a pointer to memory of numbers.
 fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
     const NUMBERS: &str = " u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool ";
-    let is_number = |name: &str| NUMBERS.split(' ').any(|number| !name.is_empty() && number == name);
+    let is_number = |name: &str| {
+        name == ":: core :: ffi :: c_char"
+            || NUMBERS.split(' ').any(|number| !name.is_empty() && number == name)
+    };
     let meant = |name: &str| match layouts.alias(name).map(prototype::spell) {
         Some(meant) if is_number(&meant) || layouts.plain(&meant) != Plain::No => meant,
         _ => name.to_owned(),

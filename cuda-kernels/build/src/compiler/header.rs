@@ -2,7 +2,7 @@
 //! away.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -32,6 +32,8 @@ pub(crate) struct Bindings {
     pub(crate) warnings: Vec<String>,
     /// Whether instances of templates have handles.
     pub(crate) has_instances: bool,
+    /// The symbols of functions that are no kernels.
+    pub(crate) host_functions: BTreeSet<String>,
     /// What nvcc has to agree with.
     pub(crate) facts: Facts,
     /// The files that sources include, each with the source that does.
@@ -57,6 +59,10 @@ pub(crate) fn bind(
     // Mistakes in the toolkit's own headers are none of the program.
     let folders = arguments.windows(2).filter(|pair| matches!(pair, [option, _] if option == "-isystem"));
     let is_in_toolkit = folders.flatten().any(|folder| error.contains(&format!("{folder}/")));
+    let library = bind_with(Includes::WithLibrary, headers, sources, arguments);
+    if !matches!(library, Err(Error::Header(_))) {
+        return library;
+    }
     bind_with(Includes::HostOnly, headers, sources, arguments).map_err(|second| match second {
         Error::Header(second) if is_in_toolkit || second.contains(NOT_FOUND) => Error::Header(second),
         _ => Error::Header(error),
@@ -69,7 +75,7 @@ fn bind_with(
     sources: &[PathBuf],
     arguments: &[String],
 ) -> Result<Bindings, Error> {
-    let files = Rc::new(RefCell::new(Vec::new()));
+    let files = Files::default();
     let all = [headers, sources].concat();
     let mut arguments = arguments.to_vec();
     if sources.len() > 1 {
@@ -83,9 +89,45 @@ fn bind_with(
     if separate.len() < all.len() {
         prepared = source::prepare(&wrapper(&separate, includes)?, headers, sources, &arguments, includes)?;
     }
+    let generate = |prepared: &source::Prepared, files: &Files| {
+        let read = Read { all: &all, separate: &separate, includes, arguments: &arguments };
+        generate(&read, prepared, files)
+    };
+    let mut made = generate(&prepared, &files);
+    if made.is_err() {
+        let own = &wrapper(&separate, includes)?;
+        let settled = source::settle(own, &mut prepared.texts, &mut prepared.variables, &arguments)?;
+        if let Some(mut warnings) = settled {
+            prepared.warnings.append(&mut warnings);
+            made = generate(&prepared, &files);
+        }
+    }
+    let text = made.map_err(|error| refused(&all, &error))?.to_string();
+    let files = files.borrow().iter().map(PathBuf::from).chain(all).collect();
+    let source::Prepared { variables, warnings, has_instances, host_functions, facts, included, .. } =
+        prepared;
+    Ok(Bindings { text, variables, warnings, has_instances, host_functions, facts, included, files })
+}
+
+/// The files that bindgen has read.
+type Files = Rc<RefCell<Vec<String>>>;
+
+/// What bindgen reads: all headers and sources, those of them that no other one includes, and clang's arguments.
+struct Read<'a> {
+    all: &'a [PathBuf],
+    separate: &'a [PathBuf],
+    includes: Includes,
+    arguments: &'a [String],
+}
+
+fn generate(
+    read: &Read<'_>,
+    prepared: &source::Prepared,
+    files: &Files,
+) -> Result<bindgen::Bindings, bindgen::BindgenError> {
     let mut builder = bindgen::Builder::default()
         .clang_args(["-x", "c++", "-std=c++17", "-w"])
-        .clang_args(arguments)
+        .clang_args(read.arguments)
         .with_codegen_config(CodegenConfig::TYPES | CodegenConfig::VARS | CodegenConfig::FUNCTIONS)
         .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
         .enable_function_attribute_detection()
@@ -94,46 +136,55 @@ fn bind_with(
         .generate_comments(true)
         .use_core()
         .formatter(Formatter::None)
-        .parse_callbacks(Box::new(ReadFiles { files: Rc::clone(&files) }));
-    for header in all.iter().chain(&prepared.also) {
+        .parse_callbacks(Box::new(ReadFiles { files: Rc::clone(files) }));
+    for header in read.all.iter().chain(&prepared.also) {
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
     for constant in &prepared.constants {
         builder = builder.allowlist_var(constant);
     }
     // bindgen includes these files in this order. A file that others include has its own text only there.
-    let words = format!("#define {WRAPPED}\n{}", words(includes));
+    let words = format!("#define {WRAPPED}\n{}", words(read.includes));
     builder = builder.header_contents(&format!("{OWN}start.hpp"), "");
     builder = builder.header_contents(&format!("{OWN}words.hpp"), &words);
-    for (path, text) in prepared.texts.iter().filter(|(path, _)| separate.contains(path)) {
+    for (path, text) in prepared.texts.iter().filter(|(path, _)| read.separate.contains(path)) {
         builder = builder.header_contents(&path.to_string_lossy(), text);
     }
     builder = builder.header_contents(&format!("{OWN}end.hpp"), &format!("#undef {WRAPPED}"));
-    for (path, text) in prepared.texts.iter().filter(|(path, _)| !separate.contains(path)) {
+    for (path, text) in prepared.texts.iter().filter(|(path, _)| !read.separate.contains(path)) {
         let text = format!("#ifdef {WRAPPED}\n{text}\n#endif\n");
         builder = builder.header_contents(&path.to_string_lossy(), &text);
     }
-    let bindings = builder.generate().map_err(|error| {
-        let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
-        let (said, is_own) = without_own_place(&error.to_string());
-        let advice = if is_own {
-            "the headers of a C++ compiler for the target are needed: install one (Debian: g++), and for \
-             another target than this machine set NVCC_CCBIN or CXX_TARGET to it"
-        } else if said.contains(NOT_FOUND) {
-            "name the folder of that file by `Build::include`, or remove the line if the kernels do not \
-             need it"
-        } else {
-            "what only the device compiler takes belongs between #ifdef __CUDACC__ and #endif"
-        };
-        Error::Header(format!(
-            "the kernels' prototypes could not be read as plain C++ ({headers}): {said}; {advice}"
-        ))
-    })?;
-    let text = bindings.to_string();
-    drop(bindings);
-    let files = files.borrow().iter().map(PathBuf::from).chain(all).collect();
-    let source::Prepared { variables, warnings, has_instances, facts, included, .. } = prepared;
-    Ok(Bindings { text, variables, warnings, has_instances, facts, included, files })
+    builder.generate()
+}
+
+/// Returns the error of headers and sources that bindgen cannot read.
+fn refused(all: &[PathBuf], error: &bindgen::BindgenError) -> Error {
+    let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
+    let (said, is_own) = without_own_place(&error.to_string());
+    let advice = if is_own {
+        "; the headers of a C++ compiler for the target are needed: install one (Debian: g++), and for another \
+         target than this machine set NVCC_CCBIN or CXX_TARGET to it"
+    } else if said.contains(NOT_FOUND) {
+        "; name the folder of that file by `Build::include`, or remove the line if the kernels do not need it"
+    } else if names_device_code(&said) {
+        "; what only the device compiler takes belongs between #ifdef __CUDACC__ and #endif"
+    } else {
+        ""
+    };
+    Error::Header(format!(
+        "the kernels' prototypes could not be read as plain C++ ({headers}): {said}{advice}"
+    ))
+}
+
+/// Returns whether an error is about a name that only device code has.
+fn names_device_code(said: &str) -> bool {
+    const NAMES: &str = " threadIdx blockIdx blockDim gridDim warpSize cg cooperative_groups cub thrust cuda nvcuda \
+                         wmma nvtx ";
+    let mut quoted = said.split('\'').skip(1).step_by(2);
+    quoted.any(|name| {
+        name.starts_with("__") || NAMES.contains(&format!(" {} ", name.split(':').next().unwrap_or(name)))
+    })
 }
 
 /// Leaves out of clang's message the places in files that are only in this library's memory, and returns
@@ -167,7 +218,9 @@ fn words(includes: Includes) -> String {
     // Programs take these from headers for devices.
     let standard = match includes {
         Includes::All => "",
-        Includes::HostOnly => "#include <functional>\n#include <limits>\n#include <utility>\n",
+        Includes::WithLibrary | Includes::HostOnly => {
+            "#include <functional>\n#include <limits>\n#include <utility>\n"
+        }
     };
     format!(
         "{standard}#include <cuda_runtime.h>\n\
@@ -273,21 +326,23 @@ mod tests {
         Ok(bindings)
     }
 
-    /// Returns the text that a crate would include for the header.
     #[test]
-    fn bodies_are_not_read_and_other_device_code_is_refused_with_what_to_do() {
+    fn device_code_without_a_handle_is_not_read_and_in_a_type_it_is_refused_with_what_to_do() {
         let body = "__device__ inline int sum(int v) { return __shfl_down_sync(0xffffffffu, v, 16); }";
         assert!(generated(&format!("{body}\n__global__ void move(int* data);")).contains("move_"));
-        let body = format!("constexpr {body}");
-        let Err(Error::Header(said)) = read(&body) else { panic!("it was read") };
-        assert!(
-            said.contains("__shfl_down_sync") && said.contains("__CUDACC__") && !said.contains('\n'),
-            "{said}"
-        );
-        let hidden = format!("#ifdef __CUDACC__\n{body}\n#endif\n__global__ void move(int* data);");
+        let device_only = format!("constexpr {body}\n__device__ float sum(cg::thread_block block, float x);");
+        let bindings = read(&format!("{device_only}\n__global__ void move(int* data);")).unwrap();
+        assert!(text_of(&bindings).contains("static move_: ") && bindings.warnings.is_empty());
+        let class = "struct S { int n; cg::grid_group g; };";
+        let Err(Error::Header(said)) = read(class) else { panic!("it was read") };
+        assert!(said.contains("'cg'") && said.contains("__CUDACC__") && !said.contains('\n'), "{said}");
+        let Err(Error::Header(said)) = read("struct S { floot x; };") else { panic!("it was read") };
+        assert!(said.contains("'floot'") && !said.contains("__CUDACC__"), "{said}");
+        let hidden = format!("#ifdef __CUDACC__\n{class}\n#endif\n__global__ void move(int* data);");
         assert!(generated(&hidden).contains("move_"));
     }
 
+    /// Returns the text that a crate would include for the header.
     fn generated(header: &str) -> String {
         text_of(&read(header).unwrap())
     }
@@ -417,9 +472,17 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_not_cpp_is_an_error_that_names_file_and_fault() {
-        let error = read("__global__ void broken(unknown_type* p);").unwrap_err().to_string();
-        assert!(error.contains("kernels.cuh") && error.contains("unknown_type"), "{error}");
+    fn a_prototype_that_is_not_cpp_has_no_handle_and_the_warning_names_file_and_fault() {
+        let bindings =
+            read("__global__ void broken(unknown_type* p);\n__global__ void whole(int* p);").unwrap();
+        assert!(
+            text_of(&bindings).contains("static whole: ") && !text_of(&bindings).contains("static broken")
+        );
+        let [warning] = <[String; 1]>::try_from(bindings.warnings).unwrap();
+        assert!(
+            warning.contains("kernels.cuh:1: kernel `broken`") && warning.contains("'unknown_type'"),
+            "{warning}"
+        );
     }
 
     #[test]
@@ -508,7 +571,7 @@ mod tests {
         let compiler = format!("sh {}", compiler.display());
         arguments.extend(arguments_for(&format!("{other}-unknown-linux-gnu"), &compiler));
         let text = text_of(&bind(&[header], &[], &arguments).unwrap());
-        assert!(text.contains("Kernel<(*mut Board, i64)>"), "{text}");
+        assert!(text.contains("Checked<(*mut Board, i64)>"), "{text}");
     }
 
     #[test]
@@ -854,10 +917,15 @@ mod tests {
     }
 
     #[test]
-    fn a_type_of_the_device_compiler_in_a_prototype_is_refused_rather_than_guessed() {
+    fn a_type_of_the_device_compiler_in_a_prototype_is_not_guessed() {
         let kernel = "namespace cg = cooperative_groups;\n__global__ void k(int* p, cg::thread_block b) {}";
-        let error = read_file("kernels.cu", kernel).unwrap_err().to_string();
-        assert!(error.contains("kernels.cu:2") && error.contains("cg"), "{error}");
+        let bindings = read_file("kernels.cu", kernel).unwrap();
+        assert!(!text_of(&bindings).contains("static k"));
+        let [warning] = <[String; 1]>::try_from(bindings.warnings).unwrap();
+        assert!(
+            warning.contains("kernels.cu:2: kernel `k` has no handle") && warning.contains("'cg'"),
+            "{warning}"
+        );
         let member = "namespace cg = cooperative_groups;\nstruct S { cg::grid_group g; int n; };\n\
                       __global__ void k(S s) {}";
         assert!(read_file("kernels.cu", member).is_err());

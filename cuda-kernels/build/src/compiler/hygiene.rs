@@ -13,8 +13,8 @@ use quote::{ToTokens, quote};
 use syn::{Fields, FnArg, ForeignItem, ImplItem, ImplItemFn, Item, ItemImpl, Pat, Path, TypeParamBound};
 
 use crate::Error;
-use crate::compiler::declared::Declared;
-use crate::compiler::prototype::is_kernel;
+use crate::compiler::prototype::{is_kernel, link_name};
+use crate::compiler::symbol::Symbol;
 
 /// The words that bindgen and this library write with a `_` behind them.
 const WORDS: &str = " abstract alignof as async await become box break const continue crate do dyn else enum \
@@ -28,13 +28,25 @@ pub(crate) fn rust_name(name: &str) -> String {
     if WORDS.contains(&format!(" {name} ")) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// Returns bindgen's items without names that others could take, and the names of the handles of these
-/// variables.
-pub(crate) fn separate(items: Vec<Item>, variables: &[Declared]) -> Result<(Vec<Item>, Vec<String>), Error> {
-    let (helpers, mut items): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_helper);
+/// Returns bindgen's items without names that others could take, and without the functions with these symbols,
+/// which are no kernels. Names the handles of the variables.
+pub(crate) fn separate(
+    items: Vec<Item>,
+    variables: &mut [Symbol],
+    host_functions: &BTreeSet<String>,
+) -> Result<Vec<Item>, Error> {
+    let (helpers, items): (Vec<Item>, Vec<Item>) = items.into_iter().partition(is_helper);
+    let mut items = without_templates(items);
     let mut values = values(&items, variables)?;
     for item in &mut items {
         let Item::ForeignMod(block) = item else { continue };
+        block.items.retain(|item| match item {
+            ForeignItem::Fn(it) => {
+                let symbol = link_name(&it.attrs).unwrap_or_else(|| it.sig.ident.to_string());
+                !host_functions.contains(&symbol)
+            }
+            _ => true,
+        });
         for function in &mut block.items {
             if let ForeignItem::Fn(function) = function
                 && is_kernel(function)
@@ -44,7 +56,9 @@ pub(crate) fn separate(items: Vec<Item>, variables: &[Declared]) -> Result<(Vec<
             }
         }
     }
-    let names = variables.iter().map(|variable| take(&rust_name(&variable.name), &mut values)).collect();
+    for variable in variables {
+        variable.name = take(&variable.name, &mut values);
+    }
     for item in &mut items {
         if let Item::Impl(item) = item {
             implementation(item, &values);
@@ -55,7 +69,52 @@ pub(crate) fn separate(items: Vec<Item>, variables: &[Declared]) -> Result<(Vec<
         let own: syn::File = syn::parse2(own).map_err(|error| Error::Header(error.to_string()))?;
         items.splice(0..0, own.items);
     }
-    Ok((items, names))
+    Ok(items)
+}
+
+/// Leaves out templates that no other item uses: a struct stands for each instance that kernels, structs and
+/// variables have.
+fn without_templates(items: Vec<Item>) -> Vec<Item> {
+    let parameters = |item: &Item| match item {
+        Item::Struct(item) => Some((item.ident.to_string(), item.generics.params.len())),
+        Item::Union(item) => Some((item.ident.to_string(), item.generics.params.len())),
+        Item::Type(item) => Some((item.ident.to_string(), item.generics.params.len())),
+        _ => None,
+    };
+    let templates: BTreeSet<String> =
+        items.iter().filter_map(parameters).filter(|(_, count)| *count > 0).map(|(name, _)| name).collect();
+    // Those that an item is about: its own name, or that of what it implements or asserts.
+    let about = |item: &Item| match item {
+        Item::Impl(item) => with_arguments(item.self_ty.to_token_stream()),
+        Item::Const(item) if item.ident == "_" => with_arguments(item.to_token_stream()),
+        other => parameters(other).map(|(name, _)| BTreeSet::from([name])).unwrap_or_default(),
+    };
+    let is_template = |item: &Item| !about(item).is_disjoint(&templates);
+    let mut used = BTreeSet::new();
+    let mut open: Vec<&Item> = items.iter().filter(|item| !is_template(item)).collect();
+    while let Some(item) = open.pop() {
+        for name in with_arguments(item.to_token_stream()).intersection(&templates) {
+            if used.insert(name.clone()) {
+                open.extend(items.iter().filter(|it| parameters(it).is_some_and(|(own, _)| own == *name)));
+            }
+        }
+    }
+    let unused: BTreeSet<String> = templates.difference(&used).cloned().collect();
+    let keep: Vec<bool> = items.iter().map(|item| about(item).is_disjoint(&unused)).collect();
+    items.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(item, _)| item).collect()
+}
+
+/// Returns the names with arguments.
+fn with_arguments(tokens: TokenStream) -> BTreeSet<String> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_open =
+        |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(it)) if it.as_char() == '<');
+    let names = tokens.iter().enumerate().flat_map(|(at, token)| match token {
+        TokenTree::Group(group) => with_arguments(group.stream()),
+        TokenTree::Ident(name) if is_open(tokens.get(at + 1)) => BTreeSet::from([name.to_string()]),
+        _ => BTreeSet::new(),
+    });
+    names.collect()
 }
 
 /// Returns whether an item is bindgen's own, which no file declares.
@@ -74,9 +133,9 @@ fn is_helper(item: &Item) -> bool {
 }
 
 /// Returns the names of constants and of tuple structs. An error if the files have two items of one name.
-fn values(items: &[Item], variables: &[Declared]) -> Result<BTreeSet<String>, Error> {
+fn values(items: &[Item], variables: &[Symbol]) -> Result<BTreeSet<String>, Error> {
     let (mut types, mut values) = (BTreeSet::new(), BTreeSet::new());
-    let is_variable = |name: &str| variables.iter().any(|variable| rust_name(&variable.name) == name);
+    let is_variable = |name: &str| variables.iter().any(|variable| variable.name == name);
     for item in items {
         let (is_type, is_value, name) = match item {
             Item::Struct(item) => (true, !matches!(item.fields, Fields::Named(_)), &item.ident),

@@ -30,9 +30,8 @@ impl Contents {
     pub(crate) fn of(bindings: &Bindings) -> Result<Self, Error> {
         let file = syn::parse_file(&bindings.text)
             .map_err(|error| Error::Header(format!("what bindgen generated is not Rust: {error}")))?;
-        let (items, names) = hygiene::separate(file.items, &bindings.variables)?;
-        let mut symbols = symbol::symbols(&items, &bindings.variables)?;
-        symbols.iter_mut().zip(names).for_each(|(symbol, name)| symbol.name = name);
+        let mut symbols = symbol::symbols(&file.items, &bindings.variables);
+        let items = hygiene::separate(file.items, &mut symbols, &bindings.host_functions)?;
         Ok(Self { items, symbols })
     }
 }

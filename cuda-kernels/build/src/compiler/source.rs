@@ -25,6 +25,8 @@ pub(crate) struct Prepared {
     pub(crate) warnings: Vec<String>,
     /// Whether instances of templates have handles.
     pub(crate) has_instances: bool,
+    /// The symbols of functions that are no kernels.
+    pub(crate) host_functions: BTreeSet<String>,
     /// What nvcc has to agree with.
     pub(crate) facts: Facts,
     /// The files that sources include, each with the source that does.
@@ -44,7 +46,9 @@ pub(crate) struct Prepared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Includes {
     All,
-    /// None of the toolkit's headers for device code.
+    /// None of the toolkit's headers for device code, but those of its C++ library.
+    WithLibrary,
+    /// None of these.
     HostOnly,
 }
 
@@ -62,14 +66,25 @@ pub(crate) fn prepare(
     for file in &listed {
         let text = read(file).map_err(Error::of_file(file))?;
         let mut text = with_specializations(text);
-        if includes == Includes::HostOnly && sources.contains(file) {
-            text = without_device_headers(&text);
+        if includes != Includes::All && sources.contains(file) {
+            text = without_device_headers(&text, includes);
         }
         specialized.push((file.clone(), text.clone()));
         reading.files.insert(file.clone(), File::new(text));
     }
-    let unit = Unit::parse(wrapper, &specialized, arguments)?;
+    let mut unit = Unit::parse(wrapper, &specialized, arguments)?;
     reading.included = unit.included_by(sources);
+    for path in reading.included.keys().filter(|path| !listed.contains(path)) {
+        if let (Ok(disk), Ok(text)) = (fs::read(path), read(path))
+            && disk != text.as_bytes()
+        {
+            specialized.push((path.clone(), text.clone()));
+            reading.files.insert(path.clone(), File { is_changed: true, ..File::new(text) });
+        }
+    }
+    if specialized.len() > listed.len() {
+        unit = Unit::parse(wrapper, &specialized, arguments)?;
+    }
     let mut facts = Facts::default();
     reading.class_instances = template::find(&unit, &mut facts, |after| {
         Unit::parse(&format!("{wrapper}{after}"), &specialized, arguments)
@@ -82,29 +97,45 @@ pub(crate) fn prepare(
     for cursor in unit.root().children() {
         reading.visit(cursor, false);
     }
-    for (file, offset) in unit.mistakes() {
-        reading.leave_out(&file, offset);
+    for (file, offset, words) in unit.mistakes() {
+        reading.leave_out(&file, offset, &words);
     }
-    let variables = declared::find(unit.root(), &listed, |file| reading.included.contains_key(file))?;
+    let mut variables = declared::find(unit.root(), &listed, |file| reading.included.contains_key(file))?;
+    variables.retain(|it| !reading.is_left_out(&it.file, it.at));
     let mut also = std::mem::take(&mut reading.with_kernels);
     also.extend(variables.iter().map(|variable| variable.file.clone()).filter(|file| !listed.contains(file)));
     let is_generated = |file: &Path| also.contains(file) || listed.iter().any(|own| own == file);
-    facts.add(unit.root(), &is_generated, &|file, offset| reading.depends_on_nvcc(file, offset))?;
+    let (depends, is_out) = (
+        |file: &Path, offset| reading.depends_on_nvcc(file, offset),
+        |file: &Path, offset| reading.is_left_out(file, offset),
+    );
+    facts.add(unit.root(), &is_generated, &depends, &is_out)?;
     let constants = reading.constants(unit.root());
     reading.edit_included(includes);
     facts.macros = reading.files.values().flat_map(File::macros).collect();
     let (warnings, has_instances) = (reading.warnings(), !reading.instantiated.is_empty());
-    let mut files = reading.files;
+    let Reading { mut files, host_functions, .. } = reading;
     let own = listed.iter().filter_map(|path| Some((path.clone(), files.remove(path)?.edited())));
     let mut texts: Vec<(PathBuf, String)> = own.collect();
-    files.retain(|_, file| !file.edits.is_empty());
+    files.retain(|_, file| file.is_changed || !file.edits.is_empty());
     texts.extend(files.into_iter().map(|(path, file)| (path, file.edited())));
     let also = also.into_iter().collect();
-    Ok(Prepared { variables, warnings, has_instances, facts, included, constants, within, also, texts })
+    Ok(Prepared {
+        variables,
+        warnings,
+        has_instances,
+        host_functions,
+        facts,
+        included,
+        constants,
+        within,
+        also,
+        texts,
+    })
 }
 
 /// Reads a file. Offsets stay: each byte that is no UTF-8, such as one of a name in a comment, becomes a
-/// sign, and a byte order mark becomes spaces.
+/// sign, and a byte order mark and attributes become spaces.
 fn read(path: &Path) -> std::io::Result<String> {
     let mut bytes = fs::read(path)?;
     if let Some(mark) = bytes.get_mut(..3).filter(|mark| *mark == b"\xef\xbb\xbf") {
@@ -115,7 +146,36 @@ fn read(path: &Path) -> std::io::Result<String> {
             *wrong = b'?';
         }
     }
-    String::from_utf8(bytes).map_err(std::io::Error::other)
+    String::from_utf8(bytes).map(without_attributes).map_err(std::io::Error::other)
+}
+
+/// Leaves out attributes that change no type. nvcc takes them behind its keywords, where clang does not.
+fn without_attributes(text: String) -> String {
+    const HARMLESS: &str = " nodiscard maybe_unused deprecated noreturn likely unlikely fallthrough gnu unused \
+                            carries_dependency always_inline noinline pure const cold hot ";
+    let tokens = lexer::tokens(&text);
+    let is = |at: usize, sign| tokens.get(at).is_some_and(|token| token.is(sign));
+    let mut plain = text.clone().into_bytes();
+    for at in (0..tokens.len()).filter(|at| is(*at, b'[') && is(at + 1, b'[')) {
+        let close = lexer::closing(&tokens, at);
+        let (mut inner, mut harmless) = (at + 2, is(close, b']') && is(close.saturating_sub(1), b']'));
+        while inner + 1 < close {
+            match tokens.get(inner) {
+                Some(it) if it.is(b'(') => inner = lexer::closing(&tokens, inner),
+                Some(it) if it.kind == Kind::Word => {
+                    let word = text.get(it.range.clone()).unwrap_or_default();
+                    harmless &= HARMLESS.contains(&format!(" {word} "));
+                }
+                _ => {}
+            }
+            inner += 1;
+        }
+        if let (true, Some(open), Some(close)) = (harmless, tokens.get(at), tokens.get(close)) {
+            let range = plain.get_mut(open.range.start..close.range.end).unwrap_or_default();
+            range.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+        }
+    }
+    String::from_utf8(plain).unwrap_or(text)
 }
 
 /// Makes each explicit instance of a function template a declaration of a specialization, which has the same
@@ -149,14 +209,14 @@ fn instances(text: &str, tokens: &[Token]) -> Vec<usize> {
 }
 
 /// Leaves out the includes of headers that are for device code.
-fn without_device_headers(text: &str) -> String {
-    let lines = text.lines().map(|line| if includes_device_header(line) { "" } else { line });
+fn without_device_headers(text: &str, includes: Includes) -> String {
+    let lines = text.lines().map(|line| if includes_device_header(line, includes) { "" } else { line });
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// Returns whether a line includes a header that is for device code, or that of OpenMP: libclang does not
 /// understand GCC's, and no prototype needs it.
-fn includes_device_header(line: &str) -> bool {
+fn includes_device_header(line: &str, includes: Includes) -> bool {
     const FOR_DEVICES: [&str; 9] = [
         "cooperative_groups",
         "cub/",
@@ -174,7 +234,8 @@ fn includes_device_header(line: &str) -> bool {
         let name = rest.trim_start();
         // A program may have a folder `cuda` of its own.
         let bare = name.trim_start_matches(['<', '"']);
-        FOR_DEVICES.iter().any(|header| bare.starts_with(header) || name.starts_with(header))
+        let is_library = includes == Includes::WithLibrary && name.starts_with("<cuda/");
+        !is_library && FOR_DEVICES.iter().any(|header| bare.starts_with(header) || name.starts_with(header))
     })
 }
 
@@ -186,16 +247,32 @@ struct File {
     edits: Vec<(Range<usize>, String)>,
     /// The parts that must stay as they are.
     kept: Vec<Range<usize>>,
+    /// The functions whose bodies are read.
+    bodies: Vec<Range<usize>>,
+    /// Whether it is read with another text than on disk.
+    is_changed: bool,
+}
+
+/// A statement that plain C++ does not take: what has no handle for it, if anything, and its name.
+struct Mistaken {
+    range: Range<usize>,
+    what: Option<&'static str>,
+    name: String,
 }
 
 impl File {
     fn new(text: String) -> Self {
         let tokens = lexer::tokens(&text);
-        Self { text, tokens, edits: Vec::new(), kept: Vec::new() }
+        Self { text, tokens, edits: Vec::new(), kept: Vec::new(), bodies: Vec::new(), is_changed: false }
     }
 
     fn text(&self, range: &Range<usize>) -> &str {
         self.text.get(range.clone()).unwrap_or_default()
+    }
+
+    /// Returns the number of the line of an offset.
+    fn line(&self, offset: usize) -> usize {
+        self.text(&(0..offset)).matches('\n').count() + 1
     }
 
     /// Returns the index of the first token at or after an offset.
@@ -216,28 +293,119 @@ impl File {
         })
     }
 
-    /// Returns the end of a function: after its body, or after its semicolon. Also returns whether it has a
-    /// body. Returns `None` if the text is not understood.
-    fn end(&self, declarator_end: usize) -> Option<(usize, bool)> {
+    /// Returns the part of a function that is no declaration, up to its end: the body with what initializes
+    /// members, or the semicolon. Also returns whether it has a body. Returns `None` if the text is not
+    /// understood.
+    fn rest(&self, declarator_end: usize) -> Option<(Range<usize>, bool)> {
+        let is = |at: usize, sign: u8| self.tokens.get(at).is_some_and(|token| token.is(sign));
         let mut at = self.token_at(declarator_end);
-        let mut initializes = false;
+        let mut initializes = None;
         loop {
             let token = self.tokens.get(at)?;
             let after_word = at.checked_sub(1).and_then(|before| self.tokens.get(before));
             let after_word = after_word.is_some_and(|token| token.kind == Kind::Word || token.is(b'>'));
             match token.kind {
-                Kind::Sign(b';') => return Some((token.range.end, false)),
-                Kind::Sign(b'{') if !(initializes && after_word) => {
-                    let close = lexer::closing(&self.tokens, at);
-                    return Some((self.tokens.get(close)?.range.end, true));
+                Kind::Sign(b';') => return Some((token.range.clone(), false)),
+                Kind::Sign(b'{') if !(initializes.is_some() && after_word) => {
+                    let close = self.tokens.get(lexer::closing(&self.tokens, at))?;
+                    return Some((initializes.unwrap_or(token.range.start)..close.range.end, true));
                 }
                 Kind::Sign(b'(' | b'[' | b'{') => at = lexer::closing(&self.tokens, at),
-                Kind::Sign(b':') => initializes = true,
+                Kind::Sign(b':') if is(at + 1, b':') => at += 1,
+                Kind::Sign(b':') => initializes = Some(token.range.start),
                 Kind::Sign(b'}') | Kind::Directive => return None,
                 _ => {}
             }
             at += 1;
         }
+    }
+
+    /// Returns the statement with a mistake at this offset, if it can be left out: a field cannot, nor a virtual
+    /// function, because its class would have another layout.
+    fn mistaken(&self, offset: usize) -> Option<Mistaken> {
+        let body = self.bodies.iter().find(|body| body.contains(&offset));
+        let start = self.statement(body.map_or(offset, |body| body.start))?;
+        let range = start..body.map_or_else(|| Some(self.rest(start)?.0.end), |body| Some(body.end))?;
+        let (name, is_function) = self.declared(range.clone()).unwrap_or_default();
+        let text = self.text(&range);
+        let is_variable =
+            !is_function && ["__device__", "__constant__", "__managed__"].iter().any(|it| text.contains(it));
+        let what =
+            if text.contains("__global__") { Some("kernel") } else { is_variable.then_some("variable") };
+        let stays = self.is_in_class(start) && (!is_function || text.contains("virtual"));
+        (!stays).then_some(Mistaken { range, what, name })
+    }
+
+    /// Returns whether an offset is between the brackets of a class.
+    fn is_in_class(&self, offset: usize) -> bool {
+        let mut open: Vec<bool> = Vec::new();
+        for token in self.tokens.iter().take_while(|token| token.range.start < offset) {
+            if token.is(b'{') {
+                let head =
+                    self.statement(token.range.start).map(|start| self.text(&(start..token.range.start)));
+                let words =
+                    head.unwrap_or_default().split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+                open.push(words.into_iter().any(|word| ["class", "struct", "union"].contains(&word)));
+            } else if token.is(b'}') {
+                open.pop();
+            }
+        }
+        open.contains(&true)
+    }
+
+    /// Returns where the first name with template arguments is in a part: `a::B<int>::C`.
+    fn template_name(&self, part: &Range<usize>) -> Option<Range<usize>> {
+        let is = |at: usize, sign: u8| self.tokens.get(at).is_some_and(|token| token.is(sign));
+        let is_word = |at: usize| self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
+        let (begin, end) = (self.token_at(part.start), self.token_at(part.end));
+        let open = (begin..end).find(|at| is(*at, b'<'))?;
+        let mut first = open.checked_sub(1).filter(|at| is_word(*at))?;
+        while first >= begin + 2 && is(first - 1, b':') && is(first - 2, b':') {
+            first -= if first >= begin + 3 && is_word(first - 3) { 3 } else { 2 };
+        }
+        let (mut depth, mut last) = (0_u32, open);
+        loop {
+            match self.tokens.get(last)?.kind {
+                Kind::Sign(b'<') => depth += 1,
+                Kind::Sign(b'>') => depth -= 1,
+                Kind::Sign(b'(') => last = lexer::closing(&self.tokens, last),
+                Kind::Sign(b';' | b'{') => return None,
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+            last += 1;
+        }
+        while is(last + 1, b':') && is(last + 2, b':') && is_word(last + 3) {
+            last += 3;
+        }
+        Some(self.tokens.get(first)?.range.start..self.tokens.get(last)?.range.end)
+    }
+
+    /// Returns the name that a statement declares, and whether it is that of a function.
+    fn declared(&self, statement: Range<usize>) -> Option<(String, bool)> {
+        let (start, end) = (self.token_at(statement.start), self.token_at(statement.end));
+        let own = self.tokens.get(start..end).unwrap_or_default();
+        let (mut last, mut at) = (None, 0);
+        while let Some(token) = own.get(at) {
+            let word = self.text(&token.range);
+            let is_name = token.kind == Kind::Word && !word.starts_with("__");
+            let next = |sign: u8| own.get(at + 1).is_some_and(|next| next.is(sign));
+            if is_name && next(b'(') {
+                return Some((word.to_owned(), true));
+            }
+            if is_name && [b'=', b';', b'[', b'{'].into_iter().any(next) {
+                return Some((word.to_owned(), false));
+            }
+            if is_name {
+                last = Some((word.to_owned(), false));
+            } else if token.is(b'(') {
+                at = lexer::closing(own, at);
+            }
+            at += 1;
+        }
+        last
     }
 
     /// Returns the index of the last token before the statement that an offset is in.
@@ -335,8 +503,12 @@ struct Reading<'a> {
     instantiated: BTreeSet<String>,
     /// The structs that stand for instances of class templates among the parameters of kernels.
     class_instances: Instances,
-    /// Kernels without a handle: the name, the file, the offset, and the reason.
-    without: Vec<(String, PathBuf, usize, &'static str)>,
+    /// Kernels and variables without a handle: what it is, the file, the offset, and the reason.
+    without: Vec<(String, PathBuf, usize, String)>,
+    /// The statements that plain C++ does not take.
+    left_out: Vec<(PathBuf, Range<usize>)>,
+    /// The symbols of functions that are no kernels.
+    host_functions: BTreeSet<String>,
 }
 
 impl Reading<'_> {
@@ -354,9 +526,16 @@ impl Reading<'_> {
                 {
                     file.kept.push(range);
                 }
+                if !in_record {
+                    self.instances_in(cursor, &template::parts(cursor));
+                }
                 cursor.children().into_iter().for_each(|child| self.visit(child, true));
             }
             Part::Function | Part::FunctionTemplate => self.function(cursor, in_record),
+            Part::Alias if !in_record => self.alias(cursor),
+            Part::Variable if !in_record && !cursor.words().is_empty() => {
+                self.instances_in(cursor, &[cursor])
+            }
             _ => {}
         }
     }
@@ -366,21 +545,26 @@ impl Reading<'_> {
         let Some(file) = open(&mut self.files, &path) else { return };
         let (name, is_source) = (cursor.name(), self.sources.contains(&path));
         let is_kernel = cursor.words().iter().any(|word| word == KERNEL);
+        if !is_kernel {
+            self.host_functions.insert(cursor.mangled());
+        }
         if !file.spells(&range, &name) {
             if is_source && !in_record {
                 file.replace(range.clone(), "");
             }
             if is_kernel && self.listed.contains(&path) {
                 let why = "a macro makes it. Write its prototype without the macro";
-                self.without.push((name, path, range.start, why));
+                self.without.push((format!("kernel `{name}`"), path, range.start, why.to_owned()));
             }
             return;
         }
         if file.text(&range).ends_with('}') {
             // libclang did not skip the body, because the value or the type of the function depends on it.
+            file.bodies.push(range);
             return;
         }
-        let Some((end, has_body)) = file.end(range.end) else { return };
+        let Some((rest, has_body)) = file.rest(range.end) else { return };
+        let end = rest.end;
         let is_included = has_body && self.included.contains_key(&path);
         if is_kernel && (is_included || self.listed.contains(&path)) {
             // No warnings about headers of other libraries.
@@ -406,13 +590,20 @@ impl Reading<'_> {
             };
             if let Some(why) = why {
                 if is_own {
-                    self.without.push((name, path.clone(), range.start, why));
+                    self.without.push((
+                        format!("kernel `{name}`"),
+                        path.clone(),
+                        range.start,
+                        why.to_owned(),
+                    ));
                 }
                 file.replace(range.start..end, ";");
                 return;
             }
             let is_class_instance = |shape: &Option<Shape>| shape.as_ref().is_some_and(|it| !is_unknown(it));
-            let takes_instances = shapes.iter().any(|(_, shape)| is_class_instance(shape));
+            let takes_instances = shapes.iter().any(|(it, shape)| {
+                is_class_instance(shape) || Shape::declare_named(it.declared_type(), "").is_some()
+            });
             let arguments = cursor.template_arguments();
             if arguments.is_some() || (takes_instances && is_function) {
                 let structs = place_structs(&mut self.class_instances, cursor, &shapes);
@@ -432,7 +623,7 @@ impl Reading<'_> {
             if is_function {
                 file.kept.push(range.clone());
                 if has_body {
-                    file.replace(range.end..end, ";");
+                    file.replace(rest, ";");
                 }
                 return;
             }
@@ -452,25 +643,73 @@ impl Reading<'_> {
             file.replace(start..end, ";");
         } else if has_body {
             // An instance that a macro makes needs a body, whatever the function returns.
-            file.replace(range.end..end, if is_template && !in_record { " { for (;;); }" } else { ";" });
+            file.replace(rest, if is_template && !in_record { " { for (;;); }" } else { ";" });
         }
     }
 
-    /// Leaves out the statement of a source that plain C++ does not accept, such as a second name for a
-    /// namespace of the device compiler. Kernels and members of structs stay: bindgen then refuses them.
-    fn leave_out(&mut self, path: &Path, offset: usize) {
-        if !self.included.contains_key(path) && !self.sources.iter().any(|source| source == path) {
+    /// Gives fields, bases and variables that are instances of class templates the structs that stand for these:
+    /// bindgen's own have other sizes if not all that a template depends on is a type.
+    fn instances_in(&mut self, whole: Cursor<'_>, parts: &[Cursor<'_>]) {
+        let Some((path, range)) = whole.place() else { return };
+        let Some(file) = open(&mut self.files, &path) else { return };
+        for part in parts {
+            let shapes = [(*part, Shape::of_part(*part))];
+            let [(_, Some(shape))] = &shapes else { continue };
+            let Some(written) = part.place().and_then(|(_, range)| file.template_name(&range)) else {
+                continue;
+            };
+            let structs = place_structs(&mut self.class_instances, whole, &shapes);
+            let place = file.end_before(range.start);
+            if let Some(placed) = self.class_instances.get(&shape.instance).and_then(|it| it.placed.clone()) {
+                file.replace(place..place, &structs);
+                file.replace(written, &placed);
+            }
+        }
+    }
+
+    /// Makes an alias of an instance that kernels take an alias of the struct that stands for it.
+    fn alias(&mut self, cursor: Cursor<'_>) {
+        let Some(shape) = Shape::of(cursor.aliased_type()) else { return };
+        let Some((path, range)) = cursor.place() else { return };
+        let Some(file) = open(&mut self.files, &path) else { return };
+        let (text, name) = (file.text(&range), cursor.name());
+        let is_whole = text.starts_with("using") || (text.starts_with("typedef") && text.ends_with(&name));
+        if !is_whole || !self.class_instances.contains_key(&shape.instance) {
+            return;
+        }
+        let shapes = [(cursor, Some(shape))];
+        let structs = place_structs(&mut self.class_instances, cursor, &shapes);
+        let [(_, shape)] = &shapes;
+        let placed = shape.as_ref().and_then(|shape| {
+            Some(shape.declare(self.class_instances.get(&shape.instance)?.placed.as_ref()?, ""))
+        });
+        if let Some(placed) = placed {
+            file.replace(range, &format!("{structs}using {name} = {placed}"));
+        }
+    }
+
+    /// Leaves out the statement that plain C++ does not take, such as a second name for a namespace of the
+    /// device compiler. `words` are clang's.
+    fn leave_out(&mut self, path: &Path, offset: usize, words: &str) {
+        let is_listed = self.listed.iter().any(|own| own == path);
+        if !self.included.contains_key(path) && !is_listed {
             return;
         }
         let Some(file) = open(&mut self.files, path) else { return };
-        let is_inside = |range: &Range<usize>| range.contains(&offset);
-        if file.kept.iter().any(is_inside) || file.edits.iter().any(|(range, _)| is_inside(range)) {
+        if file.edits.iter().any(|(range, _)| range.contains(&offset)) {
             return;
         }
-        let Some(first) = file.statement(offset) else { return };
-        if let Some((end, _)) = file.end(first) {
-            file.replace(first..end, ";");
+        let Some(mistaken) = file.mistaken(offset) else { return };
+        if let (Some(what), true) = (mistaken.what, is_listed) {
+            let what = format!("{what} `{}`", mistaken.name);
+            self.without.push((what, path.to_owned(), mistaken.range.start, not_plain(words)));
         }
+        file.replace(mistaken.range.clone(), ";");
+        self.left_out.push((path.to_owned(), mistaken.range));
+    }
+
+    fn is_left_out(&self, path: &Path, offset: usize) -> bool {
+        self.left_out.iter().any(|(own, range)| own == path && range.contains(&offset))
     }
 
     /// Returns whether nvcc may not see the declaration at this place: nvcc's macros decide about it, or
@@ -505,11 +744,11 @@ impl Reading<'_> {
     fn edit_included(&mut self, includes: Includes) {
         for path in self.included.keys() {
             let Some(file) = open(&mut self.files, path) else { continue };
-            if includes == Includes::HostOnly {
+            if includes != Includes::All {
                 let directives = file.tokens.iter().filter(|token| token.kind == Kind::Directive);
                 let ranges: Vec<_> = directives
                     .map(|token| token.range.clone())
-                    .filter(|range| includes_device_header(file.text(range)))
+                    .filter(|range| includes_device_header(file.text(range), includes))
                     .collect();
                 ranges.into_iter().for_each(|range| file.replace(range, ""));
             }
@@ -523,15 +762,70 @@ impl Reading<'_> {
         let templates = self.templates.iter().filter(|(_, it, ..)| !self.instantiated.contains(it));
         let why = "it is a template. An explicit instance in the same file gets one: `template __global__ \
                    void name<float>(...);`";
-        let without = self.without.iter().map(|(name, path, offset, why)| (name, path, *offset, *why));
-        let all = without.chain(templates.map(|(name, _, path, offset)| (name, path, *offset, why)));
-        all.map(|(name, path, offset, why)| {
-            let before = self.files.get(path).and_then(|file| file.text.get(..offset)).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            format!("{}:{line}: kernel `{name}` has no handle: {why}.", path.display())
-        })
-        .collect()
+        let templates =
+            templates.map(|(name, _, path, offset)| (format!("kernel `{name}`"), path, *offset, why));
+        let without =
+            self.without.iter().map(|(what, path, offset, why)| (what.clone(), path, *offset, &**why));
+        without
+            .chain(templates)
+            .map(|(what, path, offset, why)| {
+                let before =
+                    self.files.get(path).and_then(|file| file.text.get(..offset)).unwrap_or_default();
+                let line = before.matches('\n').count() + 1;
+                format!("{}:{line}: {what} has no handle: {why}.", path.display())
+            })
+            .collect()
     }
+}
+
+/// Returns why a declaration with a mistake has no handle. `words` are clang's.
+fn not_plain(words: &str) -> String {
+    format!(
+        "plain C++, as which its declaration is read for Rust, does not take it ({words}). Declare it with types \
+         of plain C++"
+    )
+}
+
+/// Leaves out of texts what plain C++ does not take once functions are left out, such as a variable that one of
+/// them initializes. Returns warnings about what has no handle therefore, or `None` if nothing can be left out.
+pub(crate) fn settle(
+    wrapper: &str,
+    texts: &mut [(PathBuf, String)],
+    variables: &mut Vec<Declared>,
+    arguments: &[String],
+) -> Result<Option<Vec<String>>, Error> {
+    let (mut warnings, mut is_changed) = (Vec::new(), false);
+    // Each round may show more.
+    for _ in 0..8 {
+        let unit = Unit::parse(wrapper, texts, arguments)?;
+        let mut files: Vec<File> = texts.iter().map(|(_, text)| File::new(text.clone())).collect();
+        for (path, offset, words) in unit.mistakes() {
+            let found = texts.iter().zip(&mut files).find(|((own, _), _)| *own == path);
+            let Some((_, file)) = found else { continue };
+            if file.edits.iter().any(|(range, _)| range.contains(&offset)) {
+                continue;
+            }
+            let Some(Mistaken { range, what, name }) = file.mistaken(offset) else { continue };
+            variables.retain(|it| it.file != path || what != Some("variable") || !it.name.ends_with(&name));
+            if let Some(what) = what {
+                let line = file.line(range.start);
+                warnings.push(format!(
+                    "{}:{line}: {what} `{name}` has no handle: {}.",
+                    path.display(),
+                    not_plain(&words)
+                ));
+            }
+            file.replace(range, ";");
+        }
+        if files.iter().all(|file| file.edits.is_empty()) {
+            break;
+        }
+        is_changed = true;
+        for ((_, text), file) in texts.iter_mut().zip(files) {
+            *text = file.edited();
+        }
+    }
+    Ok(is_changed.then_some(warnings))
 }
 
 /// Adds the qualified names of the `const` variables in these files.
@@ -589,7 +883,9 @@ fn parameters(
     shapes: &[(Cursor<'_>, Option<Shape>)],
     instances: &Instances,
 ) -> String {
-    if shapes.iter().flat_map(|(_, shape)| shape).all(|shape| !instances.contains_key(&shape.instance)) {
+    let named = |cursor: &Cursor<'_>| Shape::declare_named(cursor.declared_type(), &cursor.name());
+    let is_instance = |shape: &Shape| instances.contains_key(&shape.instance);
+    if !shapes.iter().any(|(it, shape)| shape.as_ref().is_some_and(is_instance) || named(it).is_some()) {
         let (start, end) = (file.token_at(range.start), file.token_at(range.end));
         let open = (start..end).rev().find(|at| {
             file.tokens.get(*at).is_some_and(|token| token.is(b'('))
@@ -603,7 +899,7 @@ fn parameters(
             Some(shape.declare(instances.get(&shape.instance)?.placed.as_ref()?, &cursor.name()))
         };
         let own = || cursor.place().map(|(_, place)| file.text(&place).to_owned());
-        shape.as_ref().and_then(placed).or_else(own)
+        shape.as_ref().and_then(placed).or_else(|| named(cursor)).or_else(own)
     };
     let parameters: Vec<_> = shapes.iter().filter_map(parameter).collect();
     format!("({})", parameters.join(", "))

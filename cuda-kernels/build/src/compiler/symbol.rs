@@ -4,7 +4,6 @@
 use quote::ToTokens;
 use syn::{Attribute, ForeignItem, Item, Type};
 
-use crate::Error;
 use crate::compiler::declared::Declared;
 use crate::compiler::hygiene::rust_name;
 use crate::compiler::prototype;
@@ -50,9 +49,9 @@ impl Symbol {
     }
 }
 
-/// Finds the types of the variables in bindgen's output.
-pub(crate) fn symbols(items: &[Item], declared: &[Declared]) -> Result<Vec<Symbol>, Error> {
-    declared.iter().map(|one| symbol(items, one)).collect()
+/// Finds the types of the variables in bindgen's output. One without a type there has no handle.
+pub(crate) fn symbols(items: &[Item], declared: &[Declared]) -> Vec<Symbol> {
+    declared.iter().filter_map(|one| symbol(items, one)).collect()
 }
 
 /// Returns whether bindgen made this constant from a variable with a numeric initial value.
@@ -60,21 +59,15 @@ pub(crate) fn is_variable(name: &str, symbols: &[Symbol]) -> bool {
     symbols.iter().any(|symbol| rust_name(&symbol.declared.name) == name)
 }
 
-fn symbol(items: &[Item], declared: &Declared) -> Result<Symbol, Error> {
-    let (ty, attributes) = items.iter().find_map(|item| typed(item, declared)).ok_or_else(|| {
-        Error::Prototype(format!(
-            "{}: bindgen has no type for variable `{}`",
-            declared.file.display(),
-            declared.name
-        ))
-    })?;
+fn symbol(items: &[Item], declared: &Declared) -> Option<Symbol> {
+    let (ty, attributes) = items.iter().find_map(|item| typed(item, declared))?;
     let (mut element, mut len) = (ty, Vec::new());
     while let Type::Array(array) = element {
         len.push(array.len.to_token_stream().to_string());
         element = &array.elem;
     }
     let len = if len.is_empty() { "1".to_owned() } else { len.join(" * ") };
-    Ok(Symbol {
+    Some(Symbol {
         declared: declared.clone(),
         name: rust_name(&declared.name),
         element: prototype::spell(element),
@@ -167,6 +160,7 @@ mod tests {
             mangled: mangled.to_owned(),
             space: Space::Device,
             file: PathBuf::from("/k.cuh"),
+            at: 0,
             is_named: true,
         }
     }
@@ -179,7 +173,7 @@ mod tests {
     fn arrays_of_arrays_are_counted_through() {
         let items =
             items(r#"unsafe extern "C" { pub static mut m: [[::core::ffi::c_int; 3usize]; 4usize]; }"#);
-        let found = symbols(&items, &[declared("m", "m")]).unwrap();
+        let found = symbols(&items, &[declared("m", "m")]);
         assert_eq!((found[0].element.as_str(), found[0].len.as_str()), ("i32", "4usize * 3usize"));
     }
 
@@ -191,16 +185,10 @@ mod tests {
                }
                pub const ns_n: ::core::ffi::c_uint = 5;"#,
         );
-        let found = symbols(&items, &[declared("ns_c", "_ZN2ns1cE"), declared("ns_n", "_ZN2ns1nE")]).unwrap();
+        let found = symbols(&items, &[declared("ns_c", "_ZN2ns1cE"), declared("ns_n", "_ZN2ns1nE")]);
         assert_eq!((found[0].element.as_str(), found[0].len.as_str()), ("f32", "1"));
         assert_eq!(found[0].docs, [" Counts."]);
         assert_eq!((found[1].element.as_str(), found[1].len.as_str()), ("u32", "1"));
-    }
-
-    #[test]
-    fn a_variable_that_bindgen_does_not_know_is_named() {
-        let error = symbols(&[], &[declared("lost", "lost")]).unwrap_err().to_string();
-        assert!(error.contains("`lost`") && error.contains("/k.cuh"), "{error}");
     }
 
     #[test]

@@ -59,6 +59,26 @@ impl Shape {
         Some(Self { instance, name, is_const: inner.is_const(), pointers })
     }
 
+    /// Declares a parameter with the number, struct or enum that a template names, or a pointer to one. Returns
+    /// `None` if no template is in the type's name.
+    pub(crate) fn declare_named(ty: Type<'_>, parameter: &str) -> Option<String> {
+        let mut inner = ty.canonical();
+        while inner.kind() == TypeKind::Pointer {
+            inner = inner.pointee();
+        }
+        let is_plain = inner.kind() == TypeKind::Number || inner.is_named();
+        (is_plain && is_named_by_template(ty)).then(|| format!("{} {parameter}", ty.canonical().spelling()))
+    }
+
+    /// Returns the shape of a field, of a base or of a variable: an instance by value, or an array of such.
+    pub(crate) fn of_part(part: Cursor<'_>) -> Option<Self> {
+        let mut ty = part.declared_type();
+        while let Some((element, _)) = ty.canonical().element() {
+            ty = element;
+        }
+        Self::of(ty).filter(Self::is_by_value)
+    }
+
     pub(crate) fn is_by_value(&self) -> bool {
         self.pointers.is_empty()
     }
@@ -73,9 +93,21 @@ impl Shape {
     }
 }
 
-/// Finds the instances among the parameters of kernels, and makes their structs. `parse` reads the files with
-/// a text after them.
-/// Also adds what nvcc has to agree with.
+/// Returns whether a template is in the name of a type, or in that of the type that it stands for.
+fn is_named_by_template(ty: Type<'_>) -> bool {
+    if ty.spelling().contains('<') {
+        return true;
+    }
+    let target = ty.pointee();
+    if ty.kind() == TypeKind::Pointer {
+        return is_named_by_template(target);
+    }
+    let declaration = ty.declaration();
+    declaration.part() == Part::Alias && is_named_by_template(declaration.aliased_type())
+}
+
+/// Finds the instances among the parameters of kernels and in what structs and variables consist of, and makes
+/// their structs. `parse` reads the files with a text after them. Also adds what nvcc has to agree with.
 pub(crate) fn find(
     unit: &Unit,
     facts: &mut Facts,
@@ -127,15 +159,32 @@ fn shapes_below(cursor: Cursor<'_>, shapes: &mut Vec<Shape>) {
                     child.arguments().into_iter().filter_map(|argument| Shape::of(argument.declared_type())),
                 );
             }
+            Part::Record => shapes.extend(parts(child).into_iter().filter_map(Shape::of_part)),
+            Part::Variable if !child.words().is_empty() => shapes.extend(Shape::of_part(child)),
             _ => {}
         }
     }
+}
+
+/// Returns the fields and bases of a struct, and of those that it declares, unless it is a template.
+pub(crate) fn parts(record: Cursor<'_>) -> Vec<Cursor<'_>> {
+    let ty = record.declared_type();
+    if ty.spelling().contains('<') {
+        return Vec::new();
+    }
+    let inner = record.children().into_iter().filter(|child| child.part() == Part::Record);
+    let inner: Vec<_> = inner.flat_map(parts).collect();
+    [ty.fields(), record.bases(), inner].concat()
 }
 
 /// Defines a struct with the fields of a type, or with its size and alignment. Returns `None` if these are
 /// unknown.
 fn define(name: &str, ty: Type<'_>) -> Option<String> {
     let (size, align) = ty.layout()?;
+    // As a base it takes no room.
+    if ty.is_empty() && align == 1 {
+        return Some(format!("struct {name} {{}}; "));
+    }
     let fields = fields(ty, size, align);
     let fields = fields.unwrap_or_else(|| format!("alignas({align}) unsigned char bytes[{size}];"));
     Some(format!("struct {name} {{ {fields} }}; "))

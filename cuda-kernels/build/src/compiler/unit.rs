@@ -89,6 +89,7 @@ mod tests {
                 mangled: "_ZN2ns6filterE".to_owned(),
                 space: Space::Constant,
                 file: header.canonicalize().unwrap(),
+                at: 0,
                 is_named: true,
             },
             name: "ns_filter".to_owned(),

@@ -50,11 +50,11 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
         Space::Constant => "__constant__",
         Space::Managed => "__managed__",
     };
-    let gap = if docs.is_empty() { "" } else { "\\n\\n" };
+    let gap = if docs.is_empty() { "" } else { "\n\n" };
+    documented(text, &[format!("{gap} A `{word}` variable: {len} of `{element}`.")]);
     let _ = write!(
         text,
-        "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
-         pub static {name}: ::cuda_safe::launch::Symbol<{element}> = {{\n    \
+        "pub static {name}: ::cuda_safe::launch::Symbol<{element}> = {{\n    \
          {function}\n    \
          // SAFETY: the function names this variable, which has the type that the header declares, and \
          these are its bytes in its module's access histories.\n    \

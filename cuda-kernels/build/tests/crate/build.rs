@@ -1,4 +1,5 @@
-//! Compiles the kernels of a folder, two libraries whose device code is linked, and kernels with all names.
+//! Compiles the kernels of a folder, two libraries whose device code is linked, and kernels beside all
+//! names and declarations.
 
 mod names;
 
@@ -10,4 +11,6 @@ fn main() {
     cuda_kernels_build::Build::new().folder("kernels/linked").relocatable().compile("own_linked");
     cuda_kernels_build::Build::new().folder("kernels/other").relocatable().compile("own_other");
     names::compile("own_kernels");
+    let declarations = cuda_kernels_build::Build::new().folder("declarations/with").archs(["compute_90"]);
+    declarations.flag("--extended-lambda").flag("-w").compile("declarations");
 }
