@@ -1,7 +1,7 @@
 //! Compiles the kernels that only examples use, and generates their handles.
 
 fn main() {
-    let names = ["reduce", "stream"];
+    let names = ["reduce", "stream", "transformer"];
     cuda_kernels_build::Build::new()
         .files(names.map(|name| format!("kernels/{name}.cu")))
         .headers(names.map(|name| format!("kernels/{name}.cuh")))

@@ -540,6 +540,19 @@ impl<'a, T> Span<'a, T> {
         Ok((self.cut(0..middle), self.cut(middle..self.len)))
     }
 
+    /// Returns parts with these numbers of elements, one behind the other from the first element on.
+    #[track_caller]
+    pub(crate) fn parts<const N: usize>(&self, api: &'static str, sizes: [usize; N]) -> Result<[Self; N]> {
+        let all = sizes.iter().fold(0_usize, |sum, size| sum.saturating_add(*size));
+        ensure(all <= self.len, api, || Detail::out_of_range(0, all, self.len))?;
+        let mut end = 0;
+        Ok(sizes.map(|size| {
+            let start = end;
+            end += size;
+            self.cut(start..end)
+        }))
+    }
+
     /// Returns parts of `size` elements. The last one is shorter if `size` does not divide the length.
     #[track_caller]
     pub(crate) fn chunks(

@@ -115,6 +115,28 @@ impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
         self.as_slice_mut().split_at_mut(middle)
     }
 
+    /// Views the elements in parts with these lengths, one behind the other, for writing: a tensor each.
+    /// Elements behind the last part are in none.
+    ///
+    /// # Errors
+    /// Refused with both lengths if the parts are longer than the buffer.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// use cuda_safe::{DeviceBuffer, Stream, memcpy_async};
+    ///
+    /// let mut memory = DeviceBuffer::from_slice(&[7_u32; 100])?;
+    /// let [weights, mut bias] = memory.split_mut([64, 36])?;
+    /// memcpy_async(&mut bias, &weights.slice(..36)?, &Stream::new()?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn split_mut<const N: usize>(&mut self, sizes: [usize; N]) -> Result<[SliceMut<'_, T, M>; N]> {
+        self.as_slice_mut().split_mut(sizes)
+    }
+
     /// Views the buffer in parts of `size` elements. The last part is shorter if `size` does not divide the
     /// length.
     ///
@@ -410,6 +432,16 @@ impl<'a, T: AnyBitPattern, M: MemoryType> Slice<'a, T, M> {
         Ok((Self::new(left), Self::new(right)))
     }
 
+    /// Views this part in parts with these lengths, one behind the other: a tensor each. Elements behind the
+    /// last part are in none.
+    ///
+    /// # Errors
+    /// Refused with both lengths if the parts are longer than this one.
+    #[track_caller]
+    pub fn split<const N: usize>(&self, sizes: [usize; N]) -> Result<[Self; N]> {
+        Ok(self.span.parts("Slice::split", sizes)?.map(Self::new))
+    }
+
     /// Views this part in parts of `size` elements. The last one is shorter if `size` does not divide the
     /// length.
     ///
@@ -504,6 +536,16 @@ impl<'a, T: AnyBitPattern, M: MemoryType> SliceMut<'a, T, M> {
     pub fn split_at_mut(self, middle: usize) -> Result<(Self, Self)> {
         let (left, right) = self.span.split("SliceMut::split_at_mut", middle)?;
         Ok((Self::new(left), Self::new(right)))
+    }
+
+    /// Splits the view into parts with these lengths, one behind the other, which may be written at the same
+    /// time. Elements behind the last part are in none.
+    ///
+    /// # Errors
+    /// Refused with both lengths if the parts are longer than the view.
+    #[track_caller]
+    pub fn split_mut<const N: usize>(self, sizes: [usize; N]) -> Result<[Self; N]> {
+        Ok(self.span.parts("SliceMut::split_mut", sizes)?.map(Self::new))
     }
 
     /// Splits the view into parts of `size` elements, which may be written at the same time. The last one
