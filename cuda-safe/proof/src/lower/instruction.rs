@@ -7,7 +7,7 @@ use crate::ptx::{Instruction, Operand as Source, Statement, bytes_of};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
 
 /// Instructions that compute their first operand from the others, and do nothing else.
-const COMPUTES: &str = "\
+pub(crate) const COMPUTES: &str = "\
     abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos div dp2a dp4a ex2 fma fns isspacep \
     lg2 lop3 mad mad24 madc max min mma mov movmatrix mul mul24 neg not or popc prmt rcp rem rsqrt sad \
     selp set shf shl shr sin slct sqrt sub subc szext tanh testp vabsdiff vadd vmad vmax vmin vset \
@@ -457,6 +457,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         b: &Source<'a>,
         rest: &[Source<'a>],
     ) -> Refused {
+        // Both together: they must not be one register.
+        self.results(results)?;
         let ty = it.words.last().and_then(|word| integer(word));
         let (op, is_unsigned) = match it.words.get(1).copied().unwrap_or_default() {
             "eq" => (Some(Op::Eq), false),

@@ -14,6 +14,8 @@ use crate::ptx::{Function, Instruction, Module, Operand as Source, Statement, Va
 use crate::slice::{Graph, Kernel, Op, Operand, Origin, Parameter, Space, Special, Step};
 
 pub use crate::ptx::SyntaxError;
+#[cfg(test)]
+pub(crate) use instruction::COMPUTES;
 
 /// Steps that a kernel may have with all functions that it calls.
 const MOST_STEPS: usize = 60_000;
@@ -445,18 +447,29 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
     }
 
-    /// Returns the registers among the results of an instruction; `_` is none.
+    /// Returns the registers among the results of an instruction; `_` is none. Which result a register has
+    /// that is there twice, the manual does not say: ptxas keeps the first one of `setp`.
     fn results(&mut self, source: &Source<'a>) -> Refused<Vec<u32>> {
-        match source {
-            Source::Name("_") => Ok(Vec::new()),
-            Source::Name(name) => Ok(vec![self.register(name)?]),
-            Source::List(list) => {
-                let lists: Refused<Vec<_>> = list.iter().map(|it| self.results(it)).collect();
-                Ok(lists?.concat())
-            }
-            Source::Pair(first, second) => Ok([self.results(first)?, self.results(second)?].concat()),
-            _ => Err("a result of an unknown form".to_owned()),
+        let mut all = Vec::new();
+        self.add_results(source, &mut all)?;
+        match (1..all.len()).find(|at| all[..*at].contains(&all[*at])) {
+            Some(_) => Err("one register twice among the results of an instruction".to_owned()),
+            None => Ok(all),
         }
+    }
+
+    fn add_results(&mut self, source: &Source<'a>, all: &mut Vec<u32>) -> Refused {
+        match source {
+            Source::Name("_") => {}
+            Source::Name(name) => all.push(self.register(name)?),
+            Source::List(list) => list.iter().try_for_each(|it| self.add_results(it, all))?,
+            Source::Pair(first, second) => {
+                self.add_results(first, all)?;
+                self.add_results(second, all)?;
+            }
+            _ => return Err("a result of an unknown form".to_owned()),
+        }
+        Ok(())
     }
 
     fn result(&mut self, source: &Source<'a>) -> Refused<u32> {
