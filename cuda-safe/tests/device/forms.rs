@@ -1,14 +1,17 @@
 //! What a device answers to each form of instruction that a proof takes as exact or as bounded, against the
 //! file with which the tests of `cuda-proof` compare what a proof knows.
+//!
+//! Not under sanitizers: all launches are proven, and their numbers are what is compared.
 #![cfg(cudart_12_8)]
 
+use cuda_safe::device::driver_version;
 use cuda_safe::library::Library;
 use cuda_safe::{Device, DeviceBuffer, Result, Stream, launch};
 use cuda_testing::alone;
 
 #[path = "../../proof/tests/forms/table.rs"]
 mod table;
-use table::{BLOCK, COUNT, GRID, HEADER, forms};
+use table::{BLOCK, COUNT, GRID, forms, header};
 
 const ANSWERS: &str = include_str!("../../proof/tests/forms/answers.tsv");
 
@@ -22,7 +25,7 @@ fn each_form_of_instruction_answers_as_the_gpu_of_the_file() -> Result<()> {
     }
     let forms = forms();
     let kernels = forms.iter().enumerate().map(|(at, form)| form.kernel(&format!("form{at}"), false));
-    let library = Library::from_ptx(&kernels.fold(HEADER.to_owned(), |all, it| all + &it))?;
+    let library = Library::from_ptx(&kernels.fold(header(), |all, it| all + &it))?;
     let stream = Stream::new()?;
     let mut lines = String::new();
     for (at, form) in forms.iter().enumerate() {
@@ -33,7 +36,12 @@ fn each_form_of_instruction_answers_as_the_gpu_of_the_file() -> Result<()> {
         lines += &form.line(&to.to_vec()?);
     }
     if let Some(file) = std::env::var_os("PROOF_ANSWERS") {
-        std::fs::write(file, lines).expect("the file is written");
+        let (properties, driver) = (Device::current()?.properties()?, driver_version()?);
+        let head = format!(
+            "# {}, driver for CUDA {driver}: form, lowest and largest answer, hashes\n",
+            properties.name()
+        );
+        std::fs::write(file, head + &lines).expect("the file is written");
         return Ok(());
     }
     let known: Vec<&str> = ANSWERS.lines().filter(|it| !it.starts_with('#')).collect();

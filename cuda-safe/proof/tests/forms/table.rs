@@ -103,6 +103,10 @@ cvt<.rni|.rzi|.rmi|.rpi>.<u64|s64>.f64 d64, a
 cvt<.rni|.rzi|.rmi|.rpi>.<u8|s8|u16|s16>.f16 d<16|32|64>, a
 cvt<.rni|.rzi|.rmi|.rpi>.sat.<u8|s8|u16|s16>.<f16|f64> d<16|32|64>, a
 cvt<.rni|.rzi|.rmi|.rpi><|.ftz>.sat.<u8|s8|u16|s16>.f32 d<16|32|64>, a
+.param .b8 p; .param .b64 q; st.param.b8 [p], a<16|32|64>; call (q), pass<U8|S8|B8>, (p); ld.param.b64 d64, [q]
+.param .b16 p; .param .b64 q; st.param.b16 [p], a<16|32|64>; call (q), pass<U16|S16|B16>, (p); ld.param.b64 d64, [q]
+.param .b32 p; .param .b64 q; st.param.b32 [p], a<32|64>; call (q), pass<U32|S32|B32>, (p); ld.param.b64 d64, [q]
+.param .b64 p; .param .b64 q; st.param.b64 [p], a64; call (q), pass<U64|S64|B64>, (p); ld.param.b64 d64, [q]
 ";
 
 /// Sets of types in the table.
@@ -196,7 +200,8 @@ pub(crate) fn with_bits(instruction: &str) -> String {
 /// Returns the registers of instructions.
 pub(crate) fn registers(text: &str) -> Vec<Register> {
     let mut all: Vec<Register> = Vec::new();
-    for token in text.split("; ").filter_map(|it| it.split_once(' ')).flat_map(|it| tokens(it.1)) {
+    let instructions = text.split("; ").filter(|it| !it.starts_with('.'));
+    for token in instructions.filter_map(|it| it.split_once(' ')).flat_map(|it| tokens(it.1)) {
         let Some((_, rest)) = token.split_at_checked(1).filter(|it| it.0.as_bytes()[0].is_ascii_lowercase())
         else {
             continue;
@@ -222,7 +227,8 @@ pub(crate) fn forms() -> Vec<Form> {
         let line = SETS.iter().fold(line.to_owned(), |line, (name, types)| line.replace(name, types));
         for text in alternatives(&line) {
             let text = text.split("; ").map(with_bits).collect::<Vec<_>>().join("; ");
-            let words = words(&text);
+            let first = text.split("; ").find(|it| !it.starts_with('.')).unwrap();
+            let words = words(first);
             let named = |word: &&&str| bits_of(word).is_some() || **word == "sat";
             let name = words[..1].iter().chain(words[1..].iter().filter(named)).copied();
             all.entry(name.collect::<Vec<_>>().join(".")).or_default().push(text.clone());
@@ -408,5 +414,16 @@ impl Form {
     }
 }
 
-/// The beginning of a PTX text.
-pub(crate) const HEADER: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
+/// The beginning of a PTX text, with functions that extend their argument.
+pub(crate) fn header() -> String {
+    let mut text = ".version 8.0\n.target sm_90\n.address_size 64\n".to_owned();
+    for (kind, bits) in ["u", "s", "b"].into_iter().flat_map(|kind| [8, 16, 32, 64].map(|bits| (kind, bits)))
+    {
+        text += &format!(
+            ".func (.param .b64 q) pass{}{bits}(.param .b{bits} p)\n{{\n.reg .b64 x;\n\
+             ld.param.{kind}{bits} x, [p];\nst.param.b64 [q], x;\nret;\n}}\n",
+            kind.to_uppercase()
+        );
+    }
+    text
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::table::{self, HEADER, Register, bits_of, forms, registers, tokens, with_bits};
+use super::table::{self, Register, bits_of, forms, header, registers, tokens, with_bits};
 use super::toolkit::tool;
 use crate::kernels;
 use crate::lower::COMPUTES;
@@ -74,7 +74,7 @@ const SHAPES: &[&str] = &[
 
 /// A kernel with instructions and what uses their results, and the instruction that each line belongs to.
 fn text(instructions: &[&str], mut uses: impl FnMut(&Register) -> String) -> (String, Vec<usize>) {
-    let mut text = HEADER.to_owned() + ".visible .entry k()\n{\n.reg .b16 z;\n";
+    let mut text = header() + ".visible .entry k()\n{\n.reg .b16 z;\n";
     for operand in ["a", "b", "c"] {
         for (bits, name) in [(1, "p"), (8, "8"), (16, "16"), (32, "32"), (64, "64"), (128, "128")] {
             let register = Register { name: format!("{operand}{name}"), bits };
