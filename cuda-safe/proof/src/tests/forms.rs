@@ -36,14 +36,14 @@ enum Role<'t> {
 /// Returns what each step of a form's kernel is for.
 fn roles<'t>(kernel: &Kernel, text: &'t str) -> Vec<Role<'t>> {
     let lines: Vec<&str> = text.lines().collect();
-    // The first brace is that of the kernel, and each other one begins an instruction.
-    let instructions = lines.iter().scan(0, |count, line| {
-        *count += usize::from(*line == "{");
-        Some(usize::saturating_sub(*count, 1))
-    });
-    let instructions: Vec<usize> = instructions.collect();
+    let kernel_begins = lines.iter().position(|it| it.starts_with(".visible")).unwrap();
+    let mut instruction = 0;
     let role = |step: &Step| {
         let at = usize::try_from(step.at.1).unwrap() - 1;
+        // The second brace begins the first instruction. The lines of a called function come before.
+        if let Some(own) = lines.get(kernel_begins..=at) {
+            instruction = own.iter().filter(|it| **it == "{").count() - 1;
+        }
         match (step.op, lines[at].split_once(", [x+")) {
             (Op::Load, Some((_, offset))) => {
                 Role::Load(offset.trim_end_matches("];").parse::<usize>().unwrap() / 8)
@@ -51,7 +51,7 @@ fn roles<'t>(kernel: &Kernel, text: &'t str) -> Vec<Role<'t>> {
             (Op::Store, _) if lines[at].starts_with("st.global.b8") => Role::Use(step.from[0]),
             (Op::Exit, _) => step.guard.map_or(Role::Other, Role::Use),
             (Op::Load | Op::Store, _) => Role::Other,
-            _ => Role::Compute(instructions[at], table::words(lines[at])),
+            _ => Role::Compute(instruction, table::words(lines[at])),
         }
     };
     kernel.steps.iter().map(role).collect()

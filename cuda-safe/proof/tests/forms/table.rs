@@ -416,7 +416,7 @@ impl Form {
 
 /// The beginning of a PTX text, with functions that extend their argument.
 pub(crate) fn header() -> String {
-    let mut text = ".version 8.0\n.target sm_90\n.address_size 64\n".to_owned();
+    let mut text = ".version 8.3\n.target sm_90\n.address_size 64\n".to_owned();
     for (kind, bits) in ["u", "s", "b"].into_iter().flat_map(|kind| [8, 16, 32, 64].map(|bits| (kind, bits)))
     {
         text += &format!(

@@ -263,6 +263,8 @@ fn each_form_that_is_taken_as_exact_is_in_the_table_or_refused_by_ptxas() {
     else {
         return;
     };
+    let all: Vec<&str> = forms.iter().flat_map(|it| it.instructions.iter().map(|it| &**it)).collect();
+    assert_eq!(refused(&ptxas, &all), BTreeSet::new(), "ptxas refuses a form of the table");
     let table = forms.iter().flat_map(|it| it.instructions.iter().map(|it| key(it))).collect();
     let mut search = Search { ptxas, table, missing: Vec::new(), tried: 0 };
     let with_modifier =
