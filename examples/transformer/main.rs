@@ -15,7 +15,8 @@ use std::time::Instant;
 use cuda_safe::memory::{DeviceSlice, DeviceSliceMut};
 use cuda_safe::stream::{Event, StreamRef};
 use cuda_safe::{
-    AsStream as _, Device, DeviceBuffer, GraphExec, PinnedBuffer, Result, Stream, launch, memcpy_async, memset_async,
+    AsStream as _, Device, DeviceBuffer, GraphExec, PinnedBuffer, Result, Stream, launch, memcpy_async,
+    memset_async,
 };
 use examples::kernels;
 
@@ -67,8 +68,22 @@ tensors!(Row of 12: residual normal mean rstd query attended proj middle fc gelu
 fn parameter_sizes(c: &Config) -> [usize; 16] {
     let (n, l) = (c.channels, c.layers);
     [
-        c.vocabulary * n, c.length * n, l * n, l * n, l * 3 * n * n, l * 3 * n, l * n * n, l * n, l * n, l * n,
-        l * 4 * n * n, l * 4 * n, l * 4 * n * n, l * n, n, n,
+        c.vocabulary * n,
+        c.length * n,
+        l * n,
+        l * n,
+        l * 3 * n * n,
+        l * 3 * n,
+        l * n * n,
+        l * n,
+        l * n,
+        l * n,
+        l * 4 * n * n,
+        l * 4 * n,
+        l * 4 * n * n,
+        l * n,
+        n,
+        n,
     ]
 }
 
@@ -76,8 +91,28 @@ fn activation_sizes(c: &Config) -> [usize; 22] {
     let (r, l) = (c.rows(), c.layers);
     let (n, a) = (r * c.channels, r * c.heads * c.length);
     [
-        n, l * n, l * r, l * r, l * 3 * n, a, l * a, l * n, l * n, l * n, l * n, l * r, l * r, l * 4 * n, l * 4 * n,
-        l * n, l * n, n, r, r, r * c.vocabulary, r,
+        n,
+        l * n,
+        l * r,
+        l * r,
+        l * 3 * n,
+        a,
+        l * a,
+        l * n,
+        l * n,
+        l * n,
+        l * n,
+        l * r,
+        l * r,
+        l * 4 * n,
+        l * 4 * n,
+        l * n,
+        l * n,
+        n,
+        r,
+        r,
+        r * c.vocabulary,
+        r,
     ]
 }
 
@@ -204,7 +239,8 @@ fn forward(
         let (before, mut residual_out) = a.residual.reborrow().split_at_mut(l * rn)?;
         let input = if l == 0 { a.encoded.as_slice() } else { before.slice(at(l - 1, rn))? };
         let (mut ln1, mut qkv) = (a.ln1.slice_mut(at(l, rn))?, a.qkv.slice_mut(at(l, 3 * rn))?);
-        let (mut weights, mut attended) = (a.weights.slice_mut(at(l, attention))?, a.attended.slice_mut(at(l, rn))?);
+        let (mut weights, mut attended) =
+            (a.weights.slice_mut(at(l, attention))?, a.attended.slice_mut(at(l, rn))?);
         let (mut proj, mut middle) = (a.proj.slice_mut(at(l, rn))?, a.middle.slice_mut(at(l, rn))?);
         let (mut ln2, mut fc) = (a.ln2.slice_mut(at(l, rn))?, a.fc.slice_mut(at(l, 4 * rn))?);
         let (mut gelued, mut out) = (a.gelu.slice_mut(at(l, 4 * rn))?, a.out.slice_mut(at(l, rn))?);
@@ -370,8 +406,11 @@ impl Model {
             let mut token = text.next() % vocabulary;
             for t in 0..length {
                 tokens[b * length + t] = token;
-                token =
-                    if text.next() % 8 == 0 { text.next() % vocabulary } else { (token * 5 + 1) % vocabulary };
+                token = if text.next() % 8 == 0 {
+                    text.next() % vocabulary
+                } else {
+                    (token * 5 + 1) % vocabulary
+                };
                 targets[b * length + t] = token;
             }
         }

@@ -2,6 +2,7 @@
 
 mod device;
 mod error;
+mod forms;
 mod known_answers;
 mod library;
 mod logs;

@@ -5,6 +5,7 @@ mod barriers;
 mod clamps;
 mod doubtful;
 mod fooled;
+mod forms;
 mod headers;
 mod meaning;
 mod oracle;

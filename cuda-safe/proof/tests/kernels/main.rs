@@ -10,13 +10,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use cuda_proof::{Kernel, Memory, Refusal, Verdict, kernels, prove};
 
 mod spec;
+mod toolkit;
 use spec::Spec;
+use toolkit::tool;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -39,20 +41,6 @@ fn check(verdict: &Verdict, spec: &Spec, less: u64) -> Result<(), Refusal> {
     };
     let memory: Vec<Memory<'_>> = pointers.iter().map(memory).collect();
     verdict.check(&memory, &[]).map(|_| ())
-}
-
-fn nvcc() -> Option<PathBuf> {
-    let toolkits = std::fs::read_dir(Path::new(ROOT).join("target/cuda-toolkit/nvidia"));
-    let installed = toolkits.into_iter().flatten().flatten().map(|it| it.path());
-    let given = std::env::var_os("CUDA_PATH").map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let all = given.into_iter().chain(installed).map(|it| it.join("bin"));
-    all.chain(std::env::split_paths(&path)).map(|it| it.join("nvcc")).find(|it| it.is_file())
-}
-
-fn not_checked(what: &str) {
-    // Not through `eprintln!`, which the test harness keeps to itself.
-    let _ = writeln!(std::io::stderr(), "NOT CHECKED: {what}: there is no nvcc; `ci/setup` installs one");
 }
 
 /// Compiles a file to PTX.
@@ -253,9 +241,8 @@ fn without_hash(line: &str) -> String {
 /// The PTX in the repository is what nvcc makes of the sources.
 #[test]
 fn the_committed_ptx_is_that_of_the_sources() {
-    let Some(nvcc) = nvcc() else {
-        return not_checked("whether the PTX in cuda-safe/proof/tests/kernels is that of the sources");
-    };
+    let what = "whether the PTX in cuda-safe/proof/tests/kernels is that of the sources";
+    let Some(nvcc) = tool("nvcc", what) else { return };
     for name in ["planted", "patterns"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
         let new = compile(&nvcc, &folder.join(format!("{name}.cu")), "compute_75");
@@ -292,7 +279,7 @@ fn the_committed_ptx_is_that_of_the_sources() {
 /// `project.tsv`: file, launch, and what is expected: `proven`, or `refused` and words of the reason.
 #[test]
 fn the_kernels_of_this_project_are_proven_or_refused_for_a_reason() {
-    let Some(nvcc) = nvcc() else { return not_checked("the kernels of this project") };
+    let Some(nvcc) = tool("nvcc", "the kernels of this project") else { return };
     let list = include_str!("project.tsv");
     let files: BTreeSet<&str> =
         list.lines().filter_map(|line| Some(line.split_once('|')?.0.trim())).collect();
