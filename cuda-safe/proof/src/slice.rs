@@ -113,8 +113,8 @@ listed! {
     }
 }
 
-/// A register that the hardware sets: x, y and z of `%tid`, `%ntid`, `%ctaid`, `%nctaid`, `%cluster_ctaid` and
-/// `%cluster_nctaid`, and then the others.
+/// A register that the hardware sets: x, y and z of `%tid`, `%ntid`, `%ctaid`, `%nctaid`, `%cluster_ctaid`
+/// and `%cluster_nctaid`, and then the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Special(pub(crate) u8);
 

@@ -1,15 +1,12 @@
-//! The directives of texts, and the reason why each can or cannot matter to what a launch accesses. A consumer
-//! to which it matters refuses all others.
+//! The directives of texts, and the reason why each can or cannot matter to what a launch accesses. A
+//! consumer to which it matters refuses all others.
 
 /// Directives outside of functions.
 pub const MODULE: &[(&str, &str)] = &[
     ("address_size", "addresses of 32 bits are another language"),
     ("alias", "a name may stand for another function"),
     ("attribute", "what `ATTRIBUTES` has"),
-    (
-        "common",
-        "all definitions of a variable become one: its size is not known, and a function may have another body",
-    ),
+    ("common", "all definitions become one: a size is not known, and a function may have another body"),
     ("const", "a variable, whose size is read"),
     ("entry", "a kernel"),
     ("extern", "the size of a variable is not known"),

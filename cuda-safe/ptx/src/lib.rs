@@ -1,10 +1,10 @@
 //! Reads PTX, the assembly language of NVIDIA's compilers, into a tree in which each name says what it stands
 //! for.
 //!
-//! [`parse`] takes a text as ptxas takes it: comments, numbers and names end where it ends them, and names are
-//! found in its order. The reader knows the forms of statements and not the instructions, so it reads unknown
-//! ones, too; [`instruction`] is the table of those that PTX has. Whatever has none of the known forms is an
-//! error, so that no statement is overlooked. [`read`] goes on behind errors, and keeps them.
+//! [`parse`] takes a text as ptxas takes it: comments, numbers and names end where it ends them, and names
+//! are found in its order. The reader knows the forms of statements and not the instructions, so it reads
+//! unknown ones, too; [`instruction`] is the table of those that PTX has. Whatever has none of the known
+//! forms is an error, so that no statement is overlooked. [`read`] goes on behind errors, and keeps them.
 //!
 //! Nothing of a text is dropped but comments, white space, and the names that functions declare:
 //! [`Module::print`] makes a text of the tree that ptxas compiles to the same machine code.

@@ -4,10 +4,10 @@
 //!   scope that declares a name before its use decides.
 //! - `%r12` is a register of the family `%r<40>`, and so is `%r012`: all digits at the end are the number. A
 //!   declaration of the whole name in the same scope comes first.
-//! - A label may come behind its use. If the name is none but a label until then, the innermost open scope that
-//!   has the label anywhere decides.
-//! - Names of the module come behind those of scopes, and special registers behind all declarations. ptxas does
-//!   not keep to that: [`Body::ambiguous`] has the names of special registers that a function declares.
+//! - A label may come behind its use. If the name is none but a label until then, the innermost open scope
+//!   that has the label anywhere decides.
+//! - Names of the module come behind those of scopes, and special registers behind all declarations. ptxas
+//!   does not keep to that: [`Body::ambiguous`] has the names of special registers that a function declares.
 
 use std::collections::HashMap;
 

@@ -477,9 +477,9 @@ pub enum Constant {
 }
 
 impl Constant {
-    /// Returns the bits of the constant where a value of so many bits, up to 64, is used. Returns `None` for a
-    /// floating-point number of another width: ptxas rounds a double that a single one is used for, and takes
-    /// the bits of a single one as those of a double.
+    /// Returns the bits of the constant where a value of so many bits, up to 64, is used. Returns `None` for
+    /// a floating-point number of another width: ptxas rounds a double that a single one is used for, and
+    /// takes the bits of a single one as those of a double.
     #[must_use]
     pub fn bits(self, width: u32) -> Option<u64> {
         match (self, width) {

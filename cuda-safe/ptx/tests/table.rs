@@ -1,5 +1,5 @@
-//! The table of instructions: ptxas takes each form with each of its types, and the emulator's page names what
-//! it does not run. (The proof's own tests try what it does with them.)
+//! The table of instructions: ptxas takes each form with each of its types, and the emulator's page names
+//! what it does not run. (The proof's own tests try what it does with them.)
 //!
 //! Not under sanitizers: it uses no GPU.
 //! Not in the bundle: it compiles texts with ptxas.

@@ -35,9 +35,9 @@
 //!   `printf`, `assert`, `malloc` and `free` write none of a kernel's memory, and functions in the same file
 //!   for which the same analysis finds only reads: those of `sin` and `pow` for `double`, for example.
 //!
-//! People write PTX, too (inline assembly), and ptxas takes much that nvcc does not write. `cuda-ptx` reads it
-//! as ptxas does, and finds what names stand for. A text that it cannot read as a whole makes all parameters
-//! doubtful.
+//! People write PTX, too (inline assembly), and ptxas takes much that nvcc does not write. `cuda-ptx` reads
+//! it as ptxas does, and finds what names stand for. A text that it cannot read as a whole makes all
+//! parameters doubtful.
 //!
 //! An address does not come back from such a function either, because it counts as written when it is passed.
 //!

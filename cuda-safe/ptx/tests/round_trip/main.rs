@@ -1,8 +1,8 @@
 //! What is printed of a text is compiled by ptxas to the same machine code as the text.
 //!
-//! The texts are those of the repository, and such texts with a few changes of tokens: comments, names, numbers,
-//! operands, scopes, directives, white space. ptxas decides what is PTX. Of what it takes, the reader may
-//! refuse a part, but what it reads must mean the same to both.
+//! The texts are those of the repository, and such texts with a few changes of tokens: comments, names,
+//! numbers, operands, scopes, directives, white space. ptxas decides what is PTX. Of what it takes, the
+//! reader may refuse a part, but what it reads must mean the same to both.
 //!
 //! 500 changed texts have seeds that are always the same, and 500 have drawn ones. `PTX_TRIES=100000` tries
 //! another number of each, and `PTX_SEED` sets the first of the drawn seeds.
