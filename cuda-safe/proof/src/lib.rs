@@ -162,12 +162,13 @@
 //! `if (i < n)` before a gather makes it provable.
 //!
 //! # How it is tested
-//! An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under random
-//! launches and under random changes of the PTX. Whatever is proven must hold for each access of each thread,
-//! with random loaded data. The arithmetic is compared with direct evaluation on all values of small types.
-//! Kernels with planted errors and programs that were written to fool the analysis must not pass. Any change
-//! of a text or of a slice is an error, a refusal, or right for what it does now. A table has the verdict on
-//! each kernel of this project.
+//! The reader is `cuda-ptx`: what it prints of thousands of changed texts is compiled to the same code by
+//! ptxas. An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under
+//! random launches and under random changes of the PTX. Whatever is proven must hold for each access of each
+//! thread, with random loaded data. The arithmetic is compared with direct evaluation on all values of small
+//! types. Kernels with planted errors and programs that were written to fool the analysis must not pass. Any
+//! change of a text or of a slice is an error, a refusal, or right for what it does now. A table has the
+//! verdict on each kernel of this project.
 //!
 //! # Files
 //! | file | purpose |

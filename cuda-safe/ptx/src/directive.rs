@@ -6,10 +6,7 @@ pub const MODULE: &[(&str, &str)] = &[
     ("address_size", "addresses of 32 bits are another language"),
     ("alias", "a name may stand for another function"),
     ("attribute", "what `ATTRIBUTES` has"),
-    (
-        "common",
-        "the definitions of a variable become one: its size is unknown, and a function may get another body",
-    ),
+    ("common", "all definitions become one: a size is not known, and a function may have another body"),
     ("const", "a variable, whose size is read"),
     ("entry", "a kernel"),
     ("extern", "the size of a variable is not known"),
