@@ -176,6 +176,9 @@ impl CopyManyPlan {
     }
 }
 
+/// The pairs that have elements, and the bytes that each copies.
+type Filled<D, S> = (Vec<(D, S)>, Vec<Range>);
+
 /// Returns the pairs that have elements, and the bytes that each copies, after the checks of all. If there is
 /// a `stream`, its device must be able to access the memory.
 #[inline]
@@ -183,7 +186,7 @@ impl CopyManyPlan {
 fn with_elements<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
     pairs: impl IntoIterator<Item = (D, S)>,
     stream: Option<StreamRef<'_>>,
-) -> Result<(Vec<(D, S)>, Vec<Range>)> {
+) -> Result<Filled<D, S>> {
     if size_of::<T>() == 0 {
         return Err(Error::refused(API, Detail::zero_sized(std::any::type_name::<T>())));
     }

@@ -205,13 +205,15 @@ mod tests {
         assert!(other.record(1, receive(7)).is_err());
     }
 
+    /// The clique of a rank that has joined, and the collectives that it has enqueued since NCCL returned.
+    type Joined = (Arc<Clique>, Option<usize>);
+
     /// A communicator of the model: its ranks of this process.
     #[derive(Default)]
     struct Model {
         identity: usize,
-        /// Each rank that is to join, with its clique once it has, and the collectives that it has enqueued
-        /// since NCCL returned.
-        ranks: BTreeMap<u32, Option<(Arc<Clique>, Option<usize>)>>,
+        /// Each rank that is to join.
+        ranks: BTreeMap<u32, Option<Joined>>,
         is_formed: bool,
         is_broken: bool,
         /// The lengths of the collectives.
