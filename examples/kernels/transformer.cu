@@ -6,8 +6,8 @@ namespace {
 
 __device__ unsigned element() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// What a tiled product does: each block computes a tile of the result, and takes tiles of both sides into shared
-// memory, one after the other. `first(row, k)` and `second(k, column)` return elements.
+// What a tiled product does: each block computes a tile of the result, and takes tiles of both sides into
+// shared memory, one after the other. `first(row, k)` and `second(k, column)` return elements.
 template <typename First, typename Second>
 __device__ float tiled(unsigned row, unsigned column, unsigned rows, unsigned inner, unsigned columns, First first,
                        Second second) {

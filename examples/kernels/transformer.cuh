@@ -1,5 +1,6 @@
 // The kernels of a small transformer: a row is a position of a sequence, with a number for each channel. Each
-// sum is made by one thread, in order, so that every run has the same result. What adds to its output says so.
+// sum is made by one thread, in order, so that every run has the same result. What adds to its output says
+// so.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -49,15 +50,16 @@ extern "C" __global__ void bias_add(float* out, const float* bias, unsigned colu
 /// Adds the sum of the rows to `dbias`.
 extern "C" __global__ void bias_backward(float* dbias, const float* dout, unsigned rows, unsigned columns);
 
-/// The products of each query with the keys up to its own position. `qkv` has query, key and value of each row,
-/// each of `heads` times `size` channels. The grid has the heads along y and the sequences along z.
+/// The products of each query with the keys up to its own position. `qkv` has query, key and value of each
+/// row, each of `heads` times `size` channels. The grid has the heads along y and the sequences along z.
 extern "C" __global__ void attention_scores(float* scores, const float* qkv, unsigned length, unsigned heads,
                                             unsigned size);
 
 /// The weights of the positions up to each one's own, which sum to 1, and zeros behind.
 extern "C" __global__ void attention_weights(float* weights, const float* scores, unsigned rows, unsigned length);
 
-/// The weighted sum of the values; the grid has the positions along x, and a thread for each channel of a head.
+/// The weighted sum of the values; the grid has the positions along x, and a thread for each channel of a
+/// head.
 extern "C" __global__ void attention_values(float* out, const float* weights, const float* qkv, unsigned length,
                                             unsigned heads, unsigned size);
 
@@ -82,13 +84,13 @@ extern "C" __global__ void gelu_backward(float* din, const float* dout, const fl
 extern "C" __global__ void cross_entropy(float* losses, float* dlogits, const float* logits, const unsigned* targets,
                                          unsigned rows, unsigned vocabulary);
 
-/// One step of AdamW. `first` and `second` are the moments, `unbias_first` and `unbias_second` the factors that
-/// undo their start at 0.
+/// One step of AdamW. `first` and `second` are the moments, `unbias_first` and `unbias_second` the factors
+/// that undo their start at 0.
 extern "C" __global__ void adamw(float* parameters, const float* gradients, float* first, float* second,
                                  unsigned count, float rate, float decay, float unbias_first, float unbias_second);
 
-/// The attention of one new token to `count` rows of a cache, of which it is the last: a block for each head. A
-/// row of the cache has key and value, `query` is that of the token.
+/// The attention of one new token to `count` rows of a cache, of which it is the last: a block for each head.
+/// A row of the cache has key and value, `query` is that of the token.
 extern "C" __global__ void attention_cached(float* out, const float* query, const float* cache, unsigned count,
                                             unsigned heads, unsigned size);
 

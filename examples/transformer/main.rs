@@ -1,14 +1,14 @@
 //! Trains a small transformer, and then has it continue a text.
 //!
-//! All parameters are in one allocation, and so are all gradients, all activations and all gradients of these:
-//! a tensor is a view of a part of one of them. A step is forward, backward and AdamW. The ways to queue it
-//! differ, the losses do not: on the legacy stream, on a stream of one's own, with the gradients of the weights
-//! on a second stream beside the others, as one graph, and as a graph that is captured and updated in each
-//! step. Every launch is proven to stay within its tensors.
+//! All parameters are in one allocation, and so are all gradients, all activations and all gradients of
+//! these: a tensor is a view of a part of one of them. A step is forward, backward and AdamW. The ways to
+//! queue it differ, the losses do not: on the legacy stream, on a stream of one's own, with the gradients of
+//! the weights on a second stream beside the others, as one graph, and as a graph that is captured and
+//! updated in each step. Every launch is proven to stay within its tensors.
 //!
 //! `transformer [SIZE [WAY [STEPS]]]`: small, deep or gpt2; legacy, own, two, graph, update or decode; all by
-//! default. `transformer --time SIZE WAY STEPS` prints the medians of the time to queue a step and of the whole
-//! step, in ns.
+//! default. `transformer --time SIZE WAY STEPS` prints the medians of the time to queue a step and of the
+//! whole step, in ns.
 use std::ops::Range;
 use std::time::Instant;
 

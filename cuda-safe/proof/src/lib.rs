@@ -157,7 +157,7 @@
 //!
 //! # What is not proven
 //! An index that comes from memory without a guard; a loop whose bound needs a relation between two changing
-//! registers (a binary search with a lower and an upper end); a flag that carries a guard from one round of a
+//! registers, other than the two ends of a binary search; a flag that carries a guard from one round of a
 //! loop to the next; an index from `pow`. The words of the refusal say what to write:
 //! `if (i < n)` before a gather makes it provable.
 //!
@@ -165,16 +165,19 @@
 //! The reader is `cuda-ptx`: what it prints of thousands of changed texts is compiled to the same code by
 //! ptxas. An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under
 //! random launches and under random changes of the PTX. Whatever is proven must hold for each access of each
-//! thread, with random loaded data. The arithmetic is compared with direct evaluation on all values of small
-//! types. Kernels with planted errors and programs that were written to fool the analysis must not pass. Any
-//! change of a text or of a slice is an error, a refusal, or right for what it does now. A table has the
-//! verdict on each kernel of this project.
+//! thread, with random loaded data. A second interpreter reads no PTX at all. It runs drawn programs with
+//! loops, calls, a stack, shared memory and floats, and the text that is written from each of them is proven.
+//! Each form of instruction that is taken as exact is compared with what a GPU answered. Each proof of these
+//! tests keeps its budget, in processor time. The arithmetic is compared with direct evaluation on all values
+//! of small types. Kernels with planted errors and programs that were written to fool the analysis must not
+//! pass. Any change of a text or of a slice is an error, a refusal, or right for what it does now. A table
+//! has the verdict on each kernel of this project.
 //!
 //! # Files
 //! | file | purpose |
 //! |---|---|
 //! | `lower` | makes a kernel's slice from the tree that `cuda-ptx` reads: inlines calls, drops the rest |
-//! | `slice.rs` | the slice, and its bytes |
+//! | `slice.rs` | the slice, what each of its operations does, and its bytes |
 //! | `launch.rs` | the values of a launch |
 //! | `form.rs` | affine forms |
 //! | `floats.rs` | floats between whole numbers |
@@ -189,7 +192,7 @@
 //! | `rounds.rs` | rounds of a loop one by one |
 //! | `loops.rs` | invariants |
 //! | `verdict.rs` | needs, checks, and the words of refusals |
-//! | `tests` | an interpreter of PTX, and the arithmetic against direct evaluation |
+//! | `tests` | an interpreter of PTX and one of drawn programs, and the arithmetic against direct evaluation |
 
 mod access;
 mod analysis;

@@ -28,8 +28,8 @@ pub(crate) fn rust_name(name: &str) -> String {
     if WORDS.contains(&format!(" {name} ")) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// Returns bindgen's items without names that others could take, and without the functions with these symbols,
-/// which are no kernels. Names the handles of the variables.
+/// Returns bindgen's items without names that others could take, and without the functions with these
+/// symbols, which are no kernels. Names the handles of the variables.
 pub(crate) fn separate(
     items: Vec<Item>,
     variables: &mut [Symbol],

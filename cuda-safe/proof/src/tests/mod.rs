@@ -4,6 +4,7 @@ mod arithmetic;
 mod barriers;
 mod clamps;
 mod doubtful;
+mod drawn;
 mod fooled;
 mod forms;
 mod headers;

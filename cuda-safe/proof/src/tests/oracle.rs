@@ -34,7 +34,7 @@ impl Random {
     }
 
     /// A number that is often near a bound.
-    fn tricky(&mut self, near: &[u64]) -> u64 {
+    pub(crate) fn tricky(&mut self, near: &[u64]) -> u64 {
         match self.below(8) {
             0 => self.next(),
             1 => self.next() >> 32,

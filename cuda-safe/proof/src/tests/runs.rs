@@ -287,8 +287,7 @@ fn launches(text: &str, list: &str) -> Vec<Spec> {
 
 fn each(then: impl Fn(&str, &Spec, &mut Random, &mut Count)) -> Count {
     let mut count = Count::default();
-    let seed = std::env::var("PROOF_SEED").ok().and_then(|it| it.parse().ok());
-    let mut random = Random(seed.unwrap_or(28));
+    let mut random = Random(seed(28));
     for (text, list) in [(PLANTED, PLANTED_LAUNCHES), (PATTERNS, PATTERN_LAUNCHES)] {
         for spec in launches(text, list) {
             then(text, &spec, &mut random, &mut count);
@@ -297,8 +296,12 @@ fn each(then: impl Fn(&str, &Spec, &mut Random, &mut Count)) -> Count {
     count
 }
 
+pub(super) fn seed(usual: u64) -> u64 {
+    std::env::var("PROOF_SEED").ok().and_then(|it| it.parse().ok()).unwrap_or(usual)
+}
+
 /// Ten times as many in `ci/test --all`. `PROOF_ROUNDS=100` and `PROOF_SEED=7` run others.
-fn rounds(usual: u32) -> u32 {
+pub(super) fn rounds(usual: u32) -> u32 {
     let more = std::env::var("PROOF_ROUNDS").ok().and_then(|it| it.parse().ok());
     more.unwrap_or(if std::env::var_os("CUDA_TEST_ALL").is_some() { 10 } else { 1 }) * usual
 }

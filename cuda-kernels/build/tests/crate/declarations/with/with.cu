@@ -1,5 +1,5 @@
-// Declarations that nvcc takes, beside kernels. A line `//-` begins each. A line `//:` has what is generated for
-// it; without one it only must not disturb the others. The test `declarations` reads this file.
+// Declarations that nvcc takes, beside kernels. A line `//-` begins each. A line `//:` has what is generated
+// for it; without one it only must not disturb the others. The test `declarations` reads this file.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda_fp16.h>
