@@ -64,8 +64,8 @@ impl LaunchShape {
         Ok(launch)
     }
 
-    /// Grid and block as the threads see them. An H200 takes the grid of a kernel with `.blocksareclusters` as
-    /// a number of clusters, and runs blocks of `.reqntid`, whether the launch has these or blocks of one
+    /// Grid and block as the threads see them. An H200 takes the grid of a kernel with `.blocksareclusters`
+    /// as a number of clusters, and runs blocks of `.reqntid`, whether the launch has these or blocks of one
     /// thread. What it does with other clusters of the launch is not known.
     fn seen_by(self, program: &Program) -> Answer<([u32; 3], [u32; 3])> {
         let (Some(block), Some(blocks), true) =

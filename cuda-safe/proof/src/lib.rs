@@ -164,12 +164,12 @@
 //! # How it is tested
 //! An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under random
 //! launches and under random changes of the PTX. Whatever is proven must hold for each access of each thread,
-//! with random loaded data. A second interpreter reads no PTX at all. It runs drawn programs with loops, calls,
-//! a stack, shared memory and floats, and the text that is written from each of them is proven. Each proof of
-//! these tests keeps its budget, in processor time. The arithmetic is compared with direct evaluation on all
-//! values of small types. Kernels with planted errors and programs that were written to fool the analysis must
-//! not pass. Any change of a text or of a slice is an error, a refusal, or right for what it does now. A table
-//! has the verdict on each kernel of this project.
+//! with random loaded data. A second interpreter reads no PTX at all. It runs drawn programs with loops,
+//! calls, a stack, shared memory and floats, and the text that is written from each of them is proven. Each
+//! proof of these tests keeps its budget, in processor time. The arithmetic is compared with direct
+//! evaluation on all values of small types. Kernels with planted errors and programs that were written to
+//! fool the analysis must not pass. Any change of a text or of a slice is an error, a refusal, or right for
+//! what it does now. A table has the verdict on each kernel of this project.
 //!
 //! # Files
 //! | file | purpose |
@@ -190,7 +190,7 @@
 //! | `rounds.rs` | rounds of a loop one by one |
 //! | `loops.rs` | invariants |
 //! | `verdict.rs` | needs, checks, and the words of refusals |
-//! | `tests` | an interpreter of PTX and one of drawn programs, and the arithmetic against direct evaluation |
+//! | `tests` | interpreters of PTX and of drawn programs, and the arithmetic against direct evaluation |
 
 mod access;
 mod analysis;

@@ -222,8 +222,8 @@ impl KernelProof {
             return Err(not_proven(values.target.kernel, reason));
         }
         if known.counts_clusters && stream.is_none_or(|it| it.is_capturing()) {
-            let reason = "its grid counts clusters (`.blocksareclusters`), and whether that of a node does is \
-                          not known";
+            let reason = "its grid counts clusters (`.blocksareclusters`), and whether that of a node does \
+                          is not known";
             return Err(not_proven(values.target.kernel, reason));
         }
         let shape = known.shape(config);

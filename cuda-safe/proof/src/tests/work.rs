@@ -13,8 +13,8 @@ fn time() -> Duration {
     own.map_or_else(|| START.elapsed(), Duration::from_nanos)
 }
 
-/// Proves a launch, and that the budget is kept: in processor time, for which the tests' build may take several
-/// times as much as a program.
+/// Proves a launch, and that the budget is kept: in processor time, of which the tests' build may take
+/// several times as much as a program.
 #[track_caller]
 pub(super) fn prove_in_time(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {
     let before = time();
@@ -89,8 +89,8 @@ fn branches_around_what_matters() {
 
 #[test]
 fn the_budget_counts_within_a_step() {
-    // A sum of smaller numbers, each of a number and the sum before it. A quotient of it, which the reading of
-    // the next smaller one is, is looked for in both sides of each.
+    // A sum of smaller numbers, each of a number and the sum before it. A quotient of it, which the reading
+    // of the next smaller one is, is looked for in both sides of each.
     let sum = "ld.global.u32 %r6, [%rd2]; min.u32 %r6, %r6, %r10; add.s32 %r10, %r10, %r6; ";
     let body = format!("mov.u32 %r10, 3; {} STORE", sum.repeat(24));
     let _ = proven_within(&body, "0", BUDGET);

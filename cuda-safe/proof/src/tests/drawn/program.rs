@@ -591,7 +591,7 @@ impl Program {
                     draw.fill(&mut body);
                 }
                 draw.few = few;
-                // A function accesses its own stack, and what the kernel's parameters point to it does not see.
+                // A function accesses its own stack alone.
                 let nodes = draw.nodes(1, 8);
                 body.extend(nodes.into_iter().filter(is_of_function));
                 body
