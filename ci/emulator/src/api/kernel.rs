@@ -94,8 +94,7 @@ pub(super) fn prepare(
     Ok(launch)
 }
 
-/// A launch that becomes a node. What a node's grid counts is not known of kernels with
-/// `.blocksareclusters`.
+/// A launch that becomes a node. What a node's grid counts is not known with `.blocksareclusters`.
 pub(super) fn node_of(launch: Launch) -> Answer<Launch> {
     if launch.program.counts_clusters { Err(cudaErrorNotSupported) } else { Ok(launch) }
 }

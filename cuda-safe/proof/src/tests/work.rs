@@ -13,7 +13,7 @@ fn time() -> Duration {
     own.map_or_else(|| START.elapsed(), Duration::from_nanos)
 }
 
-/// Proves a launch, and that the budget is kept: in processor time, for which the tests' build may take
+/// Proves a launch, and that the budget is kept: in processor time, of which the tests' build may take
 /// several times as much as a program.
 #[track_caller]
 pub(super) fn prove_in_time(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdict {

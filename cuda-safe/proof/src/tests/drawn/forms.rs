@@ -101,8 +101,8 @@ pub(super) type Run = fn(&mut Random, Type, [u64; 4]) -> u64;
 /// An instruction: its name, its types, its operands, and what it computes.
 ///
 /// The first letter of the operands is the result: `d` of the type's class, `D` of twice its bits, `w` a
-/// word. The others: `a` a register, `v` one or a constant, `V` and `A` the same of twice the bits or a word,
-/// `s` an amount of a shift, `i` a number of bits, `n` one above zero, `p` a predicate.
+/// word. The others: `a` a register, `v` one or a constant, `V` the same of twice the bits, `s` an amount of
+/// a shift, `i` a number of bits, `n` one above zero, `p` a predicate.
 pub(super) type Form = (&'static str, &'static str, &'static str, Run);
 
 const INTEGERS: &str = "u32 s32 u32 s32 u64 s64 u16 s16";

@@ -591,8 +591,7 @@ impl Program {
                     draw.fill(&mut body);
                 }
                 draw.few = few;
-                // A function accesses its own stack, and what the kernel's parameters point to it does not
-                // see.
+                // A function accesses its own stack alone.
                 let nodes = draw.nodes(1, 8);
                 body.extend(nodes.into_iter().filter(is_of_function));
                 body
@@ -623,8 +622,8 @@ impl Program {
         for (at, body) in self.functions.iter().enumerate() {
             let _ = write!(
                 text,
-                ".func (.param .b32 out) f{at}(.param .b32 in)\n{{\n{registers}.local .align 16 .b8 \
-                 stack[{BYTES}];\nld.param.b32 %w0, [in];\n"
+                ".func (.param .b32 out) f{at}(.param .b32 in)\n{{\n{registers}.local .align 16 .b8 stack[{BYTES}];\n\
+                 ld.param.b32 %w0, [in];\n"
             );
             write_nodes(body, None, &mut labels, &mut text);
             let _ = write!(text, "st.param.b32 [out], %w0;\nret;\n}}\n");

@@ -50,8 +50,7 @@ impl<'p> Thread<'p> {
         Self { program, random, special, numbers, near, fuel: FUEL, seen: Vec::new() }
     }
 
-    /// Runs the kernel. What is loaded is any number, but for the stack, and so are registers without a
-    /// value.
+    /// Runs the kernel. What is loaded is any number, but for the stack. Registers without a value have any.
     pub(super) fn run(&mut self) {
         let mut frame = self.frame();
         self.nodes(&self.program.kernel, &mut frame);
