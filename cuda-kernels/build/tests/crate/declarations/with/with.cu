@@ -266,7 +266,7 @@ struct HasHalf { __half h; __half2 two; };
 //: struct HasVector
 struct HasVector { float4 v; int3 w; };
 //-
-//: struct HasStd
+//: struct HasStd { pub z : cuda_std_complex_float , }
 struct HasStd { cuda::std::complex<float> z; };
 //-
 //: struct Flexible
@@ -326,6 +326,7 @@ static const int static_number = 13;
 //-
 constexpr float constexpr_called = MACRO_CALL(2.0f);
 //-
+//: const from_member
 constexpr int from_member = HeaderPoint::dims() + 1;
 //-
 __device__ constexpr int device_constexpr = 14;
@@ -389,12 +390,15 @@ template <class T> struct Holder { struct In { T it; int n; }; In in[2]; };
 //: static takes_holder: ::cuda_safe::launch::
 __global__ void takes_holder(Holder<float> h) {}
 //-
+//: struct UsesTemplate { pub s : Small_float_3 , }
 struct UsesTemplate { Small<float, 3> s; };
 //-
+//: struct UsesHolder { pub h : Holder_int , }
 struct UsesHolder { Holder<int> h; };
 //-
 template <class T> struct Based : Small<T, 2> { T more; };
 //-
+//: struct UsesBased { pub b : Based_double , }
 struct UsesBased { Based<double> b; };
 //-
 template <> struct Two<char, char> { short both; };
