@@ -75,8 +75,8 @@ impl<'a> Search<'a> {
         let set = VARIABLES.into_iter().find_map(|variable| Some((variable, self.env.path(variable)?)));
         let Some((variable, root)) = set else { return Ok(None) };
         if root.is_relative() {
-            let why = "each package's build script runs in the package's own folder, so a relative path leads \
-                       to several places";
+            let why = "each package's build script runs in the package's folder, so a relative path leads to \
+                       several places";
             return Err(Error::new(format!("{variable}={}: {why}", root.display()))
                 .detail(format!("Set {variable} to the absolute path of the toolkit's root.")));
         }

@@ -6,7 +6,8 @@ use crate::{Env, Error, Result};
 /// Windows on x86-64.
 ///
 /// # Errors
-/// It is another one, or a program for it has no glibc as a shared library (musl, `crt-static`). Outside of a build script it is the machine that this was compiled for.
+/// It is another one, or a program for it has no glibc as a shared library (musl, `crt-static`). Outside of a
+/// build script it is the machine that this was compiled for.
 pub fn check_target(env: &Env) -> Result<()> {
     let part = |name, own: &str| {
         let value = env.cargo(name).map(|value| value.to_string_lossy().into_owned());
@@ -30,8 +31,8 @@ pub fn check_target(env: &Env) -> Result<()> {
         };
         if let Some(why) = why {
             return Err(Error::new(format!(
-                "CUDA's libraries need glibc as a shared library, and {why}: build for {arch}-unknown-linux-gnu, \
-                 without -C target-feature=+crt-static."
+                "CUDA's libraries need glibc as a shared library, and {why}: build for \
+                 {arch}-unknown-linux-gnu, without -C target-feature=+crt-static."
             )));
         }
     }

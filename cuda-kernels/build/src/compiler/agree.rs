@@ -242,7 +242,7 @@ fn spelled(ty: Type<'_>) -> Option<String> {
 pub(crate) fn difference(said: &str) -> Option<Error> {
     let mut differences: Vec<String> = Vec::new();
     for said in said.lines() {
-        // `wrapper.cu(12): error: incomplete type "cuda_kernels_build_layouts::__same<0, 12ULL, 16ULL>" is ...`
+        // `wrapper.cu(12): error: incomplete type "cuda_kernels_build_layouts::__same<0, 12ULL, 16ULL>" is`
         let Some((place, message)) = said.split_once("): error") else { continue };
         let Some((file, number)) = place.rsplit_once('(') else { continue };
         let text = fs::read_to_string(file).unwrap_or_default();

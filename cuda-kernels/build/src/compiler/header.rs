@@ -112,7 +112,8 @@ fn bind_with(
 /// The files that bindgen has read.
 type Files = Rc<RefCell<Vec<String>>>;
 
-/// What bindgen reads: all headers and sources, those of them that no other one includes, and clang's arguments.
+/// What bindgen reads: all headers and sources, those of them that no other one includes, and clang's
+/// arguments.
 struct Read<'a> {
     all: &'a [PathBuf],
     separate: &'a [PathBuf],
@@ -163,8 +164,8 @@ fn refused(all: &[PathBuf], error: &bindgen::BindgenError) -> Error {
     let headers = all.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
     let (said, is_own) = without_own_place(&error.to_string());
     let advice = if is_own {
-        "; the headers of a C++ compiler for the target are needed: install one (Debian: g++), and for another \
-         target than this machine set NVCC_CCBIN or CXX_TARGET to it"
+        "; the headers of a C++ compiler for the target are needed: install one (Debian: g++), and for \
+         another target than this machine set NVCC_CCBIN or CXX_TARGET to it"
     } else if said.contains(NOT_FOUND) {
         "; name the folder of that file by `Build::include`, or remove the line if the kernels do not need it"
     } else if names_device_code(&said) {
@@ -179,8 +180,8 @@ fn refused(all: &[PathBuf], error: &bindgen::BindgenError) -> Error {
 
 /// Returns whether an error is about a name that only device code has.
 fn names_device_code(said: &str) -> bool {
-    const NAMES: &str = " threadIdx blockIdx blockDim gridDim warpSize cg cooperative_groups cub thrust cuda nvcuda \
-                         wmma nvtx ";
+    const NAMES: &str = " threadIdx blockIdx blockDim gridDim warpSize cg cooperative_groups cub thrust cuda \
+                         nvcuda wmma nvtx ";
     let mut quoted = said.split('\'').skip(1).step_by(2);
     quoted.any(|name| {
         name.starts_with("__") || NAMES.contains(&format!(" {} ", name.split(':').next().unwrap_or(name)))

@@ -3,8 +3,8 @@
 //! Handles, constants and types have the names that they have in C++, and are in one module. So our own text
 //! names everything else by a whole path (`::core::option::Option`), its own items begin with `__`, which C++
 //! reserves, and it binds no name: Rust refuses a `let` or a parameter with the name of a `static`, of a
-//! constant or of a tuple struct. This file brings bindgen's text into that form, and gives each handle a name
-//! of its own.
+//! constant or of a tuple struct. This file brings bindgen's text into that form, and gives each handle a
+//! name of its own.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ pub(crate) fn rust_name(name: &str) -> String {
     if WORDS.contains(&format!(" {name} ")) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// Returns bindgen's items without names that others could take, and without the functions with these symbols,
-/// which are no kernels. Names the handles of the variables.
+/// Returns bindgen's items without names that others could take, and without the functions with these
+/// symbols, which are no kernels. Names the handles of the variables.
 pub(crate) fn separate(
     items: Vec<Item>,
     variables: &mut [Symbol],
@@ -249,8 +249,8 @@ fn let_bindings(tokens: &TokenStream, found: &mut impl FnMut(&Ident)) {
     }
 }
 
-/// Returns the tokens with other names for these variables, and with the whole path of `Default`. A name after
-/// a `.` or a `::` is none of them.
+/// Returns the tokens with other names for these variables, and with the whole path of `Default`. A name
+/// after a `.` or a `::` is none of them.
 fn renamed(tokens: TokenStream, bound: &BTreeSet<String>) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let sign = |at: Option<usize>| match at.and_then(|at| tokens.get(at)) {

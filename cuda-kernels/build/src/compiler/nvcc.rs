@@ -293,8 +293,8 @@ fn advice(said: &str) -> Option<&'static str> {
         Some("Build::relocatable links device code, as `nvcc -rdc=true` does")
     } else if said_of_compiler.iter().any(|words| said.contains(words)) {
         Some(
-            "The C++ compiler of this machine is newer than this nvcc supports. Install an older one beside it \
-             (Debian: g++-14; Fedora: gcc14-c++; Arch: gcc14), and set NVCC_CCBIN=g++-14, or CXX. Or take a \
+            "The C++ compiler of this machine is newer than this nvcc supports. Install an older one beside \
+             it (Debian: g++-14; Fedora: gcc14-c++; Arch: gcc14), and set NVCC_CCBIN=g++-14, or CXX. Or take a \
              newer toolkit. `Build::flag(\"-allow-unsupported-compiler\")` tries it as it is.",
         )
     } else {

@@ -101,8 +101,8 @@ impl Packed {
     /// Returns the Rust text that registers all: the bytes are in the file `name.fatbin` of `OUT_DIR`.
     pub(crate) fn text(&self, name: &str) -> String {
         let mut text = format!(
-            "static __FATBINARIES: {TYPES}::FatbinaryBytes<{}> =\n    {TYPES}::FatbinaryBytes(*include_bytes!(\
-             concat!(env!(\"OUT_DIR\"), \"/{name}.fatbin\")));\n",
+            "static __FATBINARIES: {TYPES}::FatbinaryBytes<{}> =\n    \
+             {TYPES}::FatbinaryBytes(*include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.fatbin\")));\n",
             self.bytes.len()
         );
         for (at, part) in &self.parts {
@@ -123,7 +123,8 @@ impl Packed {
                 text,
                 "];\nstatic __FATBINARY_{at}: {TYPES}::Fatbinary = {{\n    \
                  // SAFETY: nvcc's fatbinary, whose hash the build has compared, and what is in it.\n    \
-                 unsafe {{ {TYPES}::Fatbinary::new(&self::__FATBINARIES, {}, &self::__KERNELS_{at}, &self::__VARIABLES_{at}) }}\n}};",
+                 unsafe {{ {TYPES}::Fatbinary::new(&self::__FATBINARIES, {}, &self::__KERNELS_{at}, \
+                 &self::__VARIABLES_{at}) }}\n}};",
                 part.offset
             );
         }

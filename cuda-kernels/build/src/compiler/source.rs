@@ -151,8 +151,8 @@ fn read(path: &Path) -> std::io::Result<String> {
 
 /// Leaves out attributes that change no type. nvcc takes them behind its keywords, where clang does not.
 fn without_attributes(text: String) -> String {
-    const HARMLESS: &str = " nodiscard maybe_unused deprecated noreturn likely unlikely fallthrough gnu unused \
-                            carries_dependency always_inline noinline pure const cold hot ";
+    const HARMLESS: &str = " nodiscard maybe_unused deprecated noreturn likely unlikely fallthrough gnu \
+                            unused carries_dependency always_inline noinline pure const cold hot ";
     let tokens = lexer::tokens(&text);
     let is = |at: usize, sign| tokens.get(at).is_some_and(|token| token.is(sign));
     let mut plain = text.clone().into_bytes();
@@ -320,8 +320,8 @@ impl File {
         }
     }
 
-    /// Returns the statement with a mistake at this offset, if it can be left out: a field cannot, nor a virtual
-    /// function, because its class would have another layout.
+    /// Returns the statement with a mistake at this offset, if it can be left out: a field cannot, nor a
+    /// virtual function, because its class would have another layout.
     fn mistaken(&self, offset: usize) -> Option<Mistaken> {
         let body = self.bodies.iter().find(|body| body.contains(&offset));
         let start = self.statement(body.map_or(offset, |body| body.start))?;
@@ -647,8 +647,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Gives fields, bases and variables that are instances of class templates the structs that stand for these:
-    /// bindgen's own have other sizes if not all that a template depends on is a type.
+    /// Gives fields, bases and variables that are instances of class templates the structs that stand for
+    /// these: bindgen's own have other sizes if not all that a template depends on is a type.
     fn instances_in(&mut self, whole: Cursor<'_>, parts: &[Cursor<'_>]) {
         let Some((path, range)) = whole.place() else { return };
         let Some(file) = open(&mut self.files, &path) else { return };
@@ -781,13 +781,14 @@ impl Reading<'_> {
 /// Returns why a declaration with a mistake has no handle. `words` are clang's.
 fn not_plain(words: &str) -> String {
     format!(
-        "plain C++, as which its declaration is read for Rust, does not take it ({words}). Declare it with types \
-         of plain C++"
+        "plain C++, as which its declaration is read for Rust, does not take it ({words}). Declare it with \
+         types of plain C++"
     )
 }
 
-/// Leaves out of texts what plain C++ does not take once functions are left out, such as a variable that one of
-/// them initializes. Returns warnings about what has no handle therefore, or `None` if nothing can be left out.
+/// Leaves out of texts what plain C++ does not take once functions are left out, such as a variable that one
+/// of them initializes. Returns warnings about what has no handle therefore, or `None` if nothing can be left
+/// out.
 pub(crate) fn settle(
     wrapper: &str,
     texts: &mut [(PathBuf, String)],

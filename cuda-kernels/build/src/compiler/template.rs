@@ -59,8 +59,8 @@ impl Shape {
         Some(Self { instance, name, is_const: inner.is_const(), pointers })
     }
 
-    /// Declares a parameter with the number, struct or enum that a template names, or a pointer to one. Returns
-    /// `None` if no template is in the type's name.
+    /// Declares a parameter with the number, struct or enum that a template names, or a pointer to one.
+    /// Returns `None` if no template is in the type's name.
     pub(crate) fn declare_named(ty: Type<'_>, parameter: &str) -> Option<String> {
         let mut inner = ty.canonical();
         while inner.kind() == TypeKind::Pointer {
@@ -106,8 +106,9 @@ fn is_named_by_template(ty: Type<'_>) -> bool {
     declaration.part() == Part::Alias && is_named_by_template(declaration.aliased_type())
 }
 
-/// Finds the instances among the parameters of kernels and in what structs and variables consist of, and makes
-/// their structs. `parse` reads the files with a text after them. Also adds what nvcc has to agree with.
+/// Finds the instances among the parameters of kernels and in what structs and variables consist of, and
+/// makes their structs. `parse` reads the files with a text after them. Also adds what nvcc has to agree
+/// with.
 pub(crate) fn find(
     unit: &Unit,
     facts: &mut Facts,

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cuda_kernels_build::Build;
 
-/// Keywords of all editions, types and attributes of the language, the prelude, and our own macros and crates.
+/// Keywords of all editions, types and attributes of the language, the prelude, our macros and crates.
 const RUST: &str = "abstract as async await become box bool break char const continue crate do dyn else enum \
     extern f16 f32 f64 false final fn for gen i128 i16 i32 i64 i8 if impl in isize let loop macro match mod \
     move mut override priv pub raw ref return safe self Self static str struct super trait true try type \
@@ -25,13 +25,13 @@ const RUST: &str = "abstract as async await become box bool break char const con
     generated kernel own stub proof uses index value result stream grid block s f n state other storage";
 
 /// The words among them that C++ has, or its library in the global namespace.
-const CPP: &str = "auto typeof bool break char const continue default do else enum extern false final float for if \
-    inline int long mutable namespace operator private public return short signed sizeof static struct \
+const CPP: &str = "auto typeof bool break char const continue default do else enum extern false final \
+    float for if inline int long mutable namespace operator private public return short signed sizeof static struct \
     template this true try typedef typename union unsigned using virtual void volatile while std assert main \
     double new delete class case catch goto switch throw friend explicit export protected register \
     static_assert static_cast asm nullptr noexcept constexpr alignof alignas decltype and or not xor compl";
 
-/// Writes the sources and compiles them, and writes the names to `names.txt`. `other` is the build whose words
+/// Writes the sources and compiles them, and writes the names to `names.txt`. The words of the build `other`
 /// are names as well.
 pub(crate) fn compile(other: &str) {
     let Some(out) = env::var_os("OUT_DIR") else { return };

@@ -1,5 +1,5 @@
-// Declarations that nvcc takes, beside kernels. A line `//-` begins each. A line `//:` has what is generated for
-// it; without one it only must not disturb the others. The test `declarations` reads this file.
+// Declarations that nvcc takes, beside kernels. A line `//-` begins each. A line `//:` has what is generated
+// for it; without one it only must not disturb the others. The test `declarations` reads this file.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda_fp16.h>
@@ -131,7 +131,7 @@ __global__ void halves(__half a, __half2* b) {}
 //: static vectors: ::cuda_safe::launch::Checked<(float4, *const int2, dim3)>
 __global__ void vectors(float4 a, int2* b, dim3 c) {}
 //-
-//: static images: ::cuda_safe::launch::Checked<(::cuda_safe::launch::TextureObject, ::cuda_safe::launch::SurfaceObject)>
+//: Checked<(::cuda_safe::launch::TextureObject, ::cuda_safe::launch::SurfaceObject)>
 __global__ void images(cudaTextureObject_t t, cudaSurfaceObject_t s) {}
 //-
 //: static is_volatile: ::cuda_safe::launch::Checked<(*const i32,)>
@@ -278,7 +278,7 @@ struct HasMutable { mutable int a; const int b; volatile int c; };
 //: struct NestedEnum
 struct NestedEnum { enum Kind { A, B } kind; enum class Deep : char { C } deep; };
 //-
-//: static takes_structs: ::cuda_safe::launch::Kernel<(Plain, WithMembers, *const Derived, Either, HasPointers, Aligned, BitFields)>
+//: Kernel<(Plain, WithMembers, *const Derived, Either, HasPointers, Aligned, BitFields)>
 __global__ void takes_structs(Plain a, WithMembers b, Derived* c, Either d, HasPointers e, Aligned f, BitFields g) {}
 
 //- enumerations
