@@ -65,18 +65,19 @@
 //! template __global__ void reduce<float, 256>(const float* in, float* out);
 //! ```
 //!
-//! A parameter whose type is an instance of a class template takes a plain struct with the same fields:
-//! that of `Tensor<float, 2>` is `Tensor_float_2`. If the class has bases or bit fields, the struct has its
-//! bytes.
+//! A plain struct with the same fields stands for each instance of a class template that a parameter, a
+//! field, a base or a variable has: that of `Tensor<float, 2>` is `Tensor_float_2`, and a C++ alias of the
+//! instance is one of the struct. If the class has bases or bit fields, the struct has its bytes.
 //!
 //! A warning of the build names each kernel without a handle and the reason: a template without an instance,
-//! a `static` kernel, one that a macro makes, one with more than 32 parameters, or one that takes an
-//! instance by value of a class template that is only declared.
+//! a `static` kernel, one that a macro makes, one with more than 32 parameters, one that takes an instance by
+//! value of a class template that is only declared, or one whose prototype is not plain C++.
 //!
 //! The build does not read the bodies of functions. A source may contain a whole program with its own `main`,
 //! which nothing calls. Its other functions, such as those that call Thrust or CUB, are compiled as well:
-//! [`Build::export`] names those that Rust calls. The types and prototypes of kernels must be plain C++. Put
-//! the rest between `#ifdef __CUDACC__` and `#endif`.
+//! [`Build::export`] names those that Rust calls. Functions without a handle need not be plain C++, and
+//! neither do their parameters. Classes must be: put one with a member of a type that only device code has
+//! between `#ifdef __CUDACC__` and `#endif`.
 //!
 //! # Launches that are proven
 //! The launch of a `Checked` handle is safe: it is proven from the PTX that nvcc makes, with the values of

@@ -6,16 +6,8 @@
 
 use crate::clock::{Epoch, SequenceNumber, TimelineId};
 use crate::last_access::LastAccess;
+use crate::mode::Mode;
 use crate::wait_log::CallSite;
-
-/// Whether bytes are read or written. Bytes that are both read and written are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Only read: any number of reads may run at once.
-    Read,
-    /// Written, or read and written.
-    Write,
-}
 
 /// The bytes of its allocation that an access covers, and its mode.
 #[derive(Clone, Copy, Debug)]

@@ -7,11 +7,12 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use crate::clock::{Epoch, TimelineId};
-use crate::entry::{Conflict, FirstWrite, Interval, Mode, View};
+use crate::entry::{Conflict, FirstWrite, Interval, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
 #[cfg(not(loom))]
 use crate::lock::Lock;
+use crate::mode::Mode;
 // Loom checks what the lock guards here.
 #[cfg(loom)]
 use crate::primitives::Mutex as Lock;

@@ -18,9 +18,10 @@
 use std::collections::BTreeSet;
 
 use crate::clock::{Epoch, TimelineId, VectorClock};
-use crate::entry::{AccessEntry, Conflict, Entries, FirstWrite, Interval, Mode, View};
+use crate::entry::{AccessEntry, Conflict, Entries, FirstWrite, Interval, View};
 use crate::hash::AddressMap;
 use crate::last_access::LastAccess;
+use crate::mode::Mode;
 use crate::wait_log::CallSite;
 
 /// With more segments than this, the list is compacted.

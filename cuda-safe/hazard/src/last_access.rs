@@ -6,7 +6,7 @@
 //! but not after the later read may still read. An access that does not fit goes to the interval list.
 
 use crate::clock::{Epoch, SequenceNumber, TimelineId};
-use crate::entry::Mode;
+use crate::mode::Mode;
 
 const TIMELINE_BITS: u32 = 13;
 const SEQUENCE_BITS: u32 = 48;

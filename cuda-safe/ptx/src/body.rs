@@ -8,9 +8,6 @@ use crate::syntax::{
 };
 use crate::token::Token;
 
-/// Operands within operands, and lists within lists.
-pub(crate) const DEEPEST: u32 = 16;
-
 impl<'a> Parser<'a> {
     /// Reads from an opening brace to the one that closes it.
     pub(crate) fn body(&mut self) -> Read<Body<'a>> {
@@ -239,7 +236,7 @@ impl<'a> Parser<'a> {
     }
 
     fn simple(&mut self) -> Read<Operand<'a>> {
-        if self.depth == DEEPEST {
+        if self.depth == crate::parse::DEEPEST {
             return self.expected("fewer operands within operands");
         }
         self.depth += 1;

@@ -6,6 +6,9 @@ use crate::syntax::{
 use crate::token::{Lexer, Token};
 use crate::{Space, SyntaxError, Type};
 
+/// Operands within operands, and lists within lists.
+pub(crate) const DEEPEST: u32 = 16;
+
 /// Reads what can be read of a text. What cannot is among the module's errors.
 pub(crate) fn module(text: &str) -> Module<'_> {
     let mut parser = Parser::new(text);
@@ -536,7 +539,7 @@ impl<'a> Parser<'a> {
 
     fn initial(&mut self) -> Read<Initial<'a>> {
         self.depth += 1;
-        if self.depth > crate::body::DEEPEST {
+        if self.depth > DEEPEST {
             return self.expected("fewer braces within braces");
         }
         let found = match self.peek() {

@@ -6,8 +6,9 @@ use crate::Error;
 use crate::compiler::contract::{self, Kind};
 use crate::compiler::layout::{Layouts, Plain};
 use crate::compiler::placement::{Contents, Placement};
-use crate::compiler::prototype::{self, Prototype};
+use crate::compiler::prototype::Prototype;
 use crate::compiler::slices::{Proof, Slices};
+use crate::compiler::spelling;
 use crate::compiler::symbol::VariableAccesses;
 use crate::compiler::text::documented;
 use crate::compiler::variables::seen_from;
@@ -144,7 +145,7 @@ pub(crate) fn with_contract(
     proof: Option<Proof>,
 ) -> Result<Option<Proof>, Error> {
     let kind = |parameter: &String| {
-        let meant = layouts.alias(parameter).map(prototype::spell).unwrap_or_else(|| parameter.clone());
+        let meant = layouts.alias(parameter).map(spelling::spell).unwrap_or_else(|| parameter.clone());
         match meant.as_str() {
             "u8" => Kind::Number(1, false),
             "u16" => Kind::Number(2, false),
@@ -183,7 +184,7 @@ fn is_provable(parameter: &str, layouts: &Layouts<'_>) -> bool {
         name == ":: core :: ffi :: c_char"
             || NUMBERS.split(' ').any(|number| !name.is_empty() && number == name)
     };
-    let meant = |name: &str| match layouts.alias(name).map(prototype::spell) {
+    let meant = |name: &str| match layouts.alias(name).map(spelling::spell) {
         Some(meant) if is_number(&meant) || layouts.plain(&meant) != Plain::No => meant,
         _ => name.to_owned(),
     };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use syn::{Expr, Fields, Item, ItemStruct, Lit, Type};
 
-use crate::compiler::prototype;
+use crate::compiler::spelling;
 
 /// The size and alignment of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl<'a> Layouts<'a> {
             }
             Type::Path(path) => {
                 let name = path.path.segments.last()?.ident.to_string();
-                if let Some(number) = number(&prototype::spell(ty)) {
+                if let Some(number) = number(&spelling::spell(ty)) {
                     return Some(number);
                 }
                 if let Some(item) = self.structs.get(&name) {

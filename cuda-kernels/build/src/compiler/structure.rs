@@ -10,6 +10,7 @@ use syn::{Item, ItemStruct, Token};
 use crate::Error;
 use crate::compiler::layout::{Layouts, Plain};
 use crate::compiler::prototype;
+use crate::compiler::spelling;
 use crate::compiler::text::line;
 
 /// Returns the structs that kernels take by value, and those that these contain. C++ copies an argument as
@@ -23,15 +24,15 @@ pub(crate) fn passed_by_value(items: &[Item], layouts: &Layouts<'_>) -> Result<B
     }
     let mut passed = BTreeSet::new();
     while let Some(name) = open.pop() {
-        open.extend(layouts.alias(&name).map(prototype::spell));
+        open.extend(layouts.alias(&name).map(spelling::spell));
         let structs = items.iter().filter_map(|item| match item {
             Item::Struct(item) if item.ident == name && item.generics.params.is_empty() => Some(item),
             _ => None,
         });
         for item in structs.filter(|_| passed.insert(name.clone())) {
             let fields = item.fields.iter().map(|field| match &field.ty {
-                syn::Type::Array(array) => prototype::spell(&array.elem),
-                other => prototype::spell(other),
+                syn::Type::Array(array) => spelling::spell(&array.elem),
+                other => spelling::spell(other),
             });
             open.extend(fields);
         }
@@ -125,7 +126,7 @@ fn component(item: &ItemStruct) -> Option<String> {
     if !TYPES.contains(&kind) || !matches!(count, "1" | "2" | "3" | "4") {
         return None;
     }
-    let mut fields = item.fields.iter().map(|field| prototype::spell(&field.ty));
+    let mut fields = item.fields.iter().map(|field| spelling::spell(&field.ty));
     let first = fields.next()?;
     fields.all(|field| field == first).then_some(first)
 }

@@ -5,8 +5,9 @@ use quote::ToTokens;
 use syn::{Attribute, ForeignItem, Item, Type};
 
 use crate::compiler::declared::Declared;
-use crate::compiler::hygiene::rust_name;
 use crate::compiler::prototype;
+use crate::compiler::rust_name::rust_name;
+use crate::compiler::spelling;
 
 /// One variable with a handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ fn symbol(items: &[Item], declared: &Declared) -> Option<Symbol> {
     Some(Symbol {
         declared: declared.clone(),
         name: rust_name(&declared.name),
-        element: prototype::spell(element),
+        element: spelling::spell(element),
         len,
         docs: prototype::docs(attributes),
     })

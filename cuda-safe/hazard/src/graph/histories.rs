@@ -13,8 +13,8 @@ use std::ops::Range;
 use super::Few;
 use super::retained::RetainedAccesses;
 use super::segments::Segments;
-use crate::entry::Mode;
 use crate::hash::AddressMap;
+use crate::mode::Mode;
 
 /// How many of the last reads of some bytes a further read may replace.
 const READS: usize = 8;

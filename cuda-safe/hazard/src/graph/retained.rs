@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::Few;
-use crate::entry::Mode;
 use crate::history::{Access, RetainedResource};
+use crate::mode::Mode;
 
 /// A part of an allocation that is used.
 #[derive(Clone)]

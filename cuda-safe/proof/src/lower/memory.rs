@@ -2,7 +2,7 @@
 
 use cuda_ptx::{Instruction, Name, Operand as Source};
 
-use super::operand::{Found, Type, bytes_of, integer, number, space_of};
+use super::operand::{Meaning, Type, bytes_of, integer, number, space_of};
 use super::{Lowering, Refused};
 use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
 
@@ -28,7 +28,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let from = match address {
             Source::Address(Some(name), offset) => {
                 let bits = match self.find(name) {
-                    Found::Register(register) => self.bits(register),
+                    Meaning::Register(register) => self.bits(register),
                     _ => 64,
                 };
                 vec![self.named(name, bits, false)?, number(i128::from(*offset), 64)?]
@@ -124,7 +124,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             one => vec![one.clone()],
         };
         match self.find(name) {
-            Found::Parameter(index) if it.opcode() == "ld" => {
+            Meaning::Parameter(index) if it.opcode() == "ld" => {
                 let mut at = offset;
                 let is_float = ty.is_none() && it.words.iter().any(|word| matches!(*word, "f32" | "f64"));
                 for register in list(&it.operands[0]) {
@@ -156,8 +156,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Ok(true)
             }
-            Found::Input(_) if it.opcode() != "ld" => Err("a function writes its parameter".to_owned()),
-            Found::Slot(slot) | Found::Input(slot) => {
+            Meaning::Input(_) if it.opcode() != "ld" => Err("a function writes its parameter".to_owned()),
+            Meaning::Slot(slot) | Meaning::Input(slot) => {
                 let is_store = it.opcode() == "st";
                 let values =
                     list(it.operands.get(usize::from(is_store)).ok_or("a parameter without a value")?);
@@ -205,7 +205,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 Ok(true)
             }
-            Found::Register(_) => Ok(false),
+            Meaning::Register(_) => Ok(false),
             _ => Err(format!("{name} is no parameter that is known here")),
         }
     }

@@ -58,7 +58,7 @@ pub fn kernels_with_architecture(text: &str) -> Result<(Vec<Kernel>, i32), Synta
 
 /// What a variable of a function is.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum LocalPlace {
     /// It is not declared yet.
     None,
     Object(u32),
@@ -73,7 +73,7 @@ struct Frame<'m, 'a> {
     body: &'m Body<'a>,
     /// The registers that are used, by the numbers of the body.
     registers: Vec<Option<u32>>,
-    variables: Vec<Place>,
+    variables: Vec<LocalPlace>,
     /// The steps at the labels.
     labels: Vec<Option<usize>>,
     /// The slots of results and parameters. A kernel's parameters have none.
@@ -93,7 +93,7 @@ impl<'m, 'a> Frame<'m, 'a> {
             function,
             body,
             registers: vec![None; body.registers.len()],
-            variables: vec![Place::None; body.variables.len()],
+            variables: vec![LocalPlace::None; body.variables.len()],
             labels: vec![None; body.labels.len()],
             results,
             parameters,
@@ -330,9 +330,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 let is_own = self.callers.is_empty() && self.frame.depth == 0;
                 self.frame.variables[*index] = if variable.space == cuda_ptx::Space::Param {
                     self.slots.push(Vec::new());
-                    Place::Slot(self.slots.len() - 1)
+                    LocalPlace::Slot(self.slots.len() - 1)
                 } else {
-                    self.object(variable, is_own).map_or(Place::None, Place::Object)
+                    self.object(variable, is_own).map_or(LocalPlace::None, LocalPlace::Object)
                 };
             }
             Statement::Location(it) => {
@@ -433,7 +433,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let Some(Source::Arguments(list)) = list else { return Ok(Vec::new()) };
         let slot = |it: &Source<'a>| match it {
             Source::Name(Name { entity: Entity::Local(index), .. }) => match self.frame.variables[*index] {
-                Place::Slot(slot) => Some(slot),
+                LocalPlace::Slot(slot) => Some(slot),
                 _ => None,
             },
             Source::Name(Name { entity: Entity::Result(index), .. }) => {

@@ -2,7 +2,7 @@
 
 use cuda_ptx::{Constant, Entity, Name, Operand as Source, Part, Type as Word};
 
-use super::{Lowering, Place, Refused};
+use super::{LocalPlace, Lowering, Refused};
 use crate::slice::{Op, Operand, Origin, Parameter, Space, Special, Step};
 
 /// Returns the bits of a register of a type, and 1 for a predicate.
@@ -36,7 +36,7 @@ pub(super) fn integer(word: &str) -> Option<Type> {
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Found {
+pub(super) enum Meaning {
     Register(u32),
     Object(u32),
     /// A parameter of the kernel.
@@ -56,45 +56,45 @@ pub(super) enum Found {
 
 impl<'m, 'a> Lowering<'m, 'a> {
     /// Returns what a name stands for in the function that is lowered now.
-    pub(super) fn find(&mut self, name: &Name<'a>) -> Found {
+    pub(super) fn find(&mut self, name: &Name<'a>) -> Meaning {
         let frame = &self.frame;
         match name.entity {
             Entity::Special(it) => special(it, name.part),
-            _ if name.part.is_some() => Found::Other,
+            _ if name.part.is_some() => Meaning::Other,
             Entity::Register(at) => {
                 if let Some(known) = frame.registers[at] {
-                    return Found::Register(known);
+                    return Meaning::Register(known);
                 }
                 let register = frame.body.registers[at];
                 let bits = u8::try_from(register.ty.bits()).unwrap_or(u8::MAX);
                 if register.lanes > 1 {
-                    return Found::Other;
+                    return Meaning::Other;
                 }
                 let new = self.new_register(bits);
                 self.frame.registers[at] = Some(new);
-                Found::Register(new)
+                Meaning::Register(new)
             }
             Entity::Local(at) => match frame.variables[at] {
-                Place::Object(object) => Found::Object(object),
-                Place::Slot(slot) => Found::Slot(slot),
-                Place::None => Found::Other,
+                LocalPlace::Object(object) => Meaning::Object(object),
+                LocalPlace::Slot(slot) => Meaning::Slot(slot),
+                LocalPlace::None => Meaning::Other,
             },
-            Entity::Variable(at) => self.globals[at].map_or(Found::Other, Found::Object),
-            Entity::Parameter(at) if self.callers.is_empty() => Found::Parameter(at),
+            Entity::Variable(at) => self.globals[at].map_or(Meaning::Other, Meaning::Object),
+            Entity::Parameter(at) if self.callers.is_empty() => Meaning::Parameter(at),
             Entity::Parameter(at) => {
-                frame.parameters.get(at).map_or(Found::Other, |slot| Found::Input(*slot))
+                frame.parameters.get(at).map_or(Meaning::Other, |slot| Meaning::Input(*slot))
             }
-            Entity::Result(at) => frame.results.get(at).map_or(Found::Other, |slot| Found::Slot(*slot)),
-            Entity::WarpSize => Found::WarpSize,
-            Entity::Function(_) | Entity::Alias(_) => Found::Function,
-            Entity::Sink | Entity::Label(_) | Entity::List(_) | Entity::Prototype(_) => Found::Other,
-            Entity::Undeclared => Found::Undeclared,
+            Entity::Result(at) => frame.results.get(at).map_or(Meaning::Other, |slot| Meaning::Slot(*slot)),
+            Entity::WarpSize => Meaning::WarpSize,
+            Entity::Function(_) | Entity::Alias(_) => Meaning::Function,
+            Entity::Sink | Entity::Label(_) | Entity::List(_) | Entity::Prototype(_) => Meaning::Other,
+            Entity::Undeclared => Meaning::Undeclared,
         }
     }
 
     pub(super) fn register(&mut self, name: &Name<'a>) -> Refused<u32> {
         match self.find(name) {
-            Found::Register(register) => Ok(register),
+            Meaning::Register(register) => Ok(register),
             _ => Err(format!("{name} is not a register")),
         }
     }
@@ -135,20 +135,20 @@ impl<'m, 'a> Lowering<'m, 'a> {
     /// Lowers the value of a name.
     pub(super) fn named(&mut self, name: &Name<'a>, bits: u8, may_be_wider: bool) -> Refused<Operand> {
         match self.find(name) {
-            Found::Register(it) if self.bits(it) == bits || may_be_wider && self.bits(it) > bits => {
+            Meaning::Register(it) if self.bits(it) == bits || may_be_wider && self.bits(it) > bits => {
                 Ok(Operand::Register(it))
             }
-            Found::Register(it) => {
+            Meaning::Register(it) => {
                 Err(format!("{name} has {} bits where the instruction has {bits}", self.bits(it)))
             }
-            Found::Special(Some(special)) => Ok(Operand::Special(special)),
+            Meaning::Special(Some(special)) => Ok(Operand::Special(special)),
             // A register that nothing writes: each use may see another value.
-            Found::Special(None) => Ok(Operand::Register(self.temporary(bits))),
-            Found::Object(object) if bits >= 32 => Ok(Operand::Object(object)),
-            Found::Parameter(index) if bits == 64 => Ok(Operand::Object(self.parameter_object(index))),
-            Found::WarpSize => Ok(Operand::Number(32)),
-            Found::Function => Err(format!("the address of the function {name} is taken")),
-            Found::Undeclared => Err(format!("{name} is not declared in this PTX")),
+            Meaning::Special(None) => Ok(Operand::Register(self.temporary(bits))),
+            Meaning::Object(object) if bits >= 32 => Ok(Operand::Object(object)),
+            Meaning::Parameter(index) if bits == 64 => Ok(Operand::Object(self.parameter_object(index))),
+            Meaning::WarpSize => Ok(Operand::Number(32)),
+            Meaning::Function => Err(format!("the address of the function {name} is taken")),
+            Meaning::Undeclared => Err(format!("{name} is not declared in this PTX")),
             _ => Err(format!("the address of {name} is taken")),
         }
     }
@@ -240,7 +240,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
     fn registers_of(&mut self, source: &Source<'a>, list: &mut Vec<Operand>) {
         match source {
             Source::Name(name) => {
-                if let Found::Register(it) = self.find(name)
+                if let Meaning::Register(it) = self.find(name)
                     && self.bits(it) > 1
                 {
                     list.push(Operand::Register(it));
@@ -275,11 +275,11 @@ pub(super) fn space_of(words: &[&str]) -> Refused<Space> {
 }
 
 /// Returns what is known of a special register.
-fn special(it: cuda_ptx::Special, part: Option<Part<'_>>) -> Found {
+fn special(it: cuda_ptx::Special, part: Option<Part<'_>>) -> Meaning {
     use cuda_ptx::Special as S;
     let axis = |kind: u8| match part {
-        Some(Part::Element(at @ 0..3)) => Found::Special(Some(Special(3 * kind + at))),
-        _ => Found::Other,
+        Some(Part::Element(at @ 0..3)) => Meaning::Special(Some(Special(3 * kind + at))),
+        _ => Meaning::Other,
     };
     match it {
         S::Tid => axis(0),
@@ -288,11 +288,11 @@ fn special(it: cuda_ptx::Special, part: Option<Part<'_>>) -> Found {
         S::Nctaid => axis(3),
         S::ClusterCtaid => axis(4),
         S::ClusterNctaid => axis(5),
-        _ if part.is_some() != it.has_parts() => Found::Other,
-        S::Laneid => Found::Special(Some(Special::LANE)),
-        S::DynamicSmemSize => Found::Special(Some(Special::DYNAMIC_BYTES)),
-        S::Envreg(1) => Found::Special(Some(Special::WORKSPACE[0])),
-        S::Envreg(2) => Found::Special(Some(Special::WORKSPACE[1])),
-        _ => Found::Special(None),
+        _ if part.is_some() != it.has_parts() => Meaning::Other,
+        S::Laneid => Meaning::Special(Some(Special::LANE)),
+        S::DynamicSmemSize => Meaning::Special(Some(Special::DYNAMIC_BYTES)),
+        S::Envreg(1) => Meaning::Special(Some(Special::WORKSPACE[0])),
+        S::Envreg(2) => Meaning::Special(Some(Special::WORKSPACE[1])),
+        _ => Meaning::Special(None),
     }
 }

@@ -1,4 +1,10 @@
 //! Each form of instruction that the lowering takes as exact or as bounded, against what a GPU answered.
+#![allow(
+    clippy::cast_sign_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "registers are bits, and so are the answers"
+)]
 
 mod complete;
 mod evaluate;

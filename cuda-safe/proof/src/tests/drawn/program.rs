@@ -622,8 +622,8 @@ impl Program {
         for (at, body) in self.functions.iter().enumerate() {
             let _ = write!(
                 text,
-                ".func (.param .b32 out) f{at}(.param .b32 in)\n{{\n{registers}.local .align 16 .b8 stack[{BYTES}];\n\
-                 ld.param.b32 %w0, [in];\n"
+                ".func (.param .b32 out) f{at}(.param .b32 in)\n{{\n{registers}.local .align 16 .b8 \
+                 stack[{BYTES}];\nld.param.b32 %w0, [in];\n"
             );
             write_nodes(body, None, &mut labels, &mut text);
             let _ = write!(text, "st.param.b32 [out], %w0;\nret;\n}}\n");

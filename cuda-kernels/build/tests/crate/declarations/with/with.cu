@@ -131,7 +131,7 @@ __global__ void halves(__half a, __half2* b) {}
 //: static vectors: ::cuda_safe::launch::Checked<(float4, *const int2, dim3)>
 __global__ void vectors(float4 a, int2* b, dim3 c) {}
 //-
-//: static images: ::cuda_safe::launch::Checked<(::cuda_safe::launch::TextureObject, ::cuda_safe::launch::SurfaceObject)>
+//: Checked<(::cuda_safe::launch::TextureObject, ::cuda_safe::launch::SurfaceObject)>
 __global__ void images(cudaTextureObject_t t, cudaSurfaceObject_t s) {}
 //-
 //: static is_volatile: ::cuda_safe::launch::Checked<(*const i32,)>
@@ -266,7 +266,7 @@ struct HasHalf { __half h; __half2 two; };
 //: struct HasVector
 struct HasVector { float4 v; int3 w; };
 //-
-//: struct HasStd
+//: struct HasStd { pub z : cuda_std_complex_float , }
 struct HasStd { cuda::std::complex<float> z; };
 //-
 //: struct Flexible
@@ -278,7 +278,7 @@ struct HasMutable { mutable int a; const int b; volatile int c; };
 //: struct NestedEnum
 struct NestedEnum { enum Kind { A, B } kind; enum class Deep : char { C } deep; };
 //-
-//: static takes_structs: ::cuda_safe::launch::Kernel<(Plain, WithMembers, *const Derived, Either, HasPointers, Aligned, BitFields)>
+//: Kernel<(Plain, WithMembers, *const Derived, Either, HasPointers, Aligned, BitFields)>
 __global__ void takes_structs(Plain a, WithMembers b, Derived* c, Either d, HasPointers e, Aligned f, BitFields g) {}
 
 //- enumerations
@@ -326,6 +326,7 @@ static const int static_number = 13;
 //-
 constexpr float constexpr_called = MACRO_CALL(2.0f);
 //-
+//: const from_member
 constexpr int from_member = HeaderPoint::dims() + 1;
 //-
 __device__ constexpr int device_constexpr = 14;
@@ -389,12 +390,15 @@ template <class T> struct Holder { struct In { T it; int n; }; In in[2]; };
 //: static takes_holder: ::cuda_safe::launch::
 __global__ void takes_holder(Holder<float> h) {}
 //-
+//: struct UsesTemplate { pub s : Small_float_3 , }
 struct UsesTemplate { Small<float, 3> s; };
 //-
+//: struct UsesHolder { pub h : Holder_int , }
 struct UsesHolder { Holder<int> h; };
 //-
 template <class T> struct Based : Small<T, 2> { T more; };
 //-
+//: struct UsesBased { pub b : Based_double , }
 struct UsesBased { Based<double> b; };
 //-
 template <> struct Two<char, char> { short both; };
