@@ -159,6 +159,9 @@
 //! An interpreter of PTX, independent of the lowering and the analysis, runs threads of kernels under random
 //! launches and under random changes of the PTX. Whatever is proven must hold for each access of each thread,
 //! with random loaded data. The arithmetic is compared with direct evaluation on all values of small types.
+//! Each form of instruction that is taken as exact or as bounded runs with 1,000 drawn operands on a device:
+//! its steps compute the same numbers, and what the analysis knows holds for them. A form that is not in the
+//! table of these is found, unless ptxas refuses it.
 //! Kernels with planted errors and programs that were written to fool the analysis must not pass. Any change
 //! of a text or of a slice is an error, a refusal, or right for what it does now. A table has the verdict on
 //! each kernel of this project.

@@ -190,7 +190,8 @@ impl Known<'_> {
 }
 
 impl Case<'_> {
-    /// Asserts that the analysis of a thread's instructions agrees with the answers. Returns how many it knows.
+    /// Asserts that the analysis of a thread's instructions agrees with the answers. Returns how many it
+    /// knows.
     fn check(&self, thread: usize, answers: &[u64], mut random: Option<&mut Random>) -> usize {
         let mut analysis = Analysis::new(&self.kernel, &LAUNCH, u64::MAX);
         analysis.is_thorough = thread % 16 < 15;

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Angle brackets have alternatives. A register is a letter (`a` to `c` are operands, `d` to `g` results) and
-/// its bits, or `p` for a predicate. Without bits it has those of the last type, and twice these as a capital.
+/// its bits, or `p` for a predicate. Without bits it has those of the last type, and twice these as a
+/// capital.
 const TABLE: &str = "
 <add|sub>.<INT> d, a, b
 <add|sub>.cc.<u32|s32|u64|s64> d, a, b
@@ -348,7 +349,8 @@ impl Form {
         let mut text = format!(
             ".visible .entry {name}(.param .u64 from, .param .u64 to)\n{{\n.reg .b32 t, u;\n.reg .b64 x, y;\n\
              .reg .b16 z;\nmov.u32 t, %tid.x;\nmov.u32 u, %ctaid.x;\nmad.lo.u32 t, u, {BLOCK}, t;\n\
-             ld.param.u64 x, [from];\nld.param.u64 y, [to];\nmad.wide.u32 x, t, 8, x;\nmad.wide.u32 y, t, 8, y;\n"
+             ld.param.u64 x, [from];\nld.param.u64 y, [to];\nmad.wide.u32 x, t, 8, x;\n\
+             mad.wide.u32 y, t, 8, y;\n"
         );
         let mut operands: Vec<Register> = self.instructions.iter().flat_map(|it| registers(it)).collect();
         operands.retain(|it| it.is_operand());

@@ -1,4 +1,5 @@
-//! Each form of instruction that the lowering takes as exact or as bounded is in the table, or ptxas refuses it.
+//! Each form of instruction that the lowering takes as exact or as bounded is in the table, or ptxas refuses
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
