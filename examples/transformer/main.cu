@@ -5,9 +5,9 @@
 // losses do not: on the legacy stream, on a stream of one's own, with the gradients of the weights on a
 // second stream beside the others, as one graph, and as a graph that is captured and updated in each step.
 //
-// transformer [SIZE [WAY [STEPS]]]    small, deep or gpt2; legacy, own, two, graph, update or decode; all by
-// default transformer --time SIZE WAY STEPS   prints the medians of the time to queue a step and of the whole
-// step, in ns
+// `transformer [SIZE [WAY [STEPS]]]`: small, deep or gpt2; legacy, own, two, graph, update or decode; all by
+// default. `transformer --time SIZE WAY STEPS` prints the medians of the time to queue a step and of the
+// whole step, in ns.
 #include "../check.cuh"
 #include "transformer.cuh"
 

@@ -399,14 +399,14 @@ impl Model {
 
     /// Each token mostly follows from the one before.
     fn read_text(&mut self) -> Result<()> {
-        let (vocabulary, length) = (self.c.vocabulary as u32, self.c.length);
+        let (vocabulary, length) = (u32::try_from(self.c.vocabulary).unwrap_or(u32::MAX), self.c.length);
         let (mut tokens, mut targets) = (self.h_tokens.host_mut()?, self.h_targets.host_mut()?);
         let text = &mut self.text;
         for b in 0..self.c.batch {
             let mut token = text.next() % vocabulary;
             for t in 0..length {
                 tokens[b * length + t] = token;
-                token = if text.next() % 8 == 0 {
+                token = if text.next().is_multiple_of(8) {
                     text.next() % vocabulary
                 } else {
                     (token * 5 + 1) % vocabulary
