@@ -162,18 +162,37 @@ impl CopyManyPlan {
         pairs: impl IntoIterator<Item = (D, S)>,
         stream: Option<StreamRef<'_>>,
     ) -> Result<Vec<(D, S)>> {
-        let (pairs, ranges) = with_elements(pairs, stream)?;
-        let planned = || self.tables.iter().flat_map(|table| &table.ranges);
+        ensure_sized::<T>()?;
+        let mut planned = self.tables.iter().flat_map(|table| &table.ranges);
+        let pairs = pairs.into_iter();
+        let (mut kept, mut differs) = (Vec::with_capacity(pairs.size_hint().0), None);
+        for pair in pairs {
+            let Some(range) = range(&pair, stream)? else { continue };
+            if differs.is_none() && planned.next().is_some_and(|planned| *planned != range) {
+                differs = Some(kept.len());
+            }
+            kept.push(pair);
+        }
         let count = self.tables.iter().map(|table| table.ranges.len()).sum();
-        if ranges.len() != count {
-            let detail = Detail::wrong_length("the list of pairs with elements", count, ranges.len());
+        if kept.len() != count {
+            let detail = Detail::wrong_length("the list of pairs with elements", count, kept.len());
             return Err(Error::refused(API, detail));
         }
-        match planned().zip(&ranges).position(|(planned, range)| planned != range) {
-            None => Ok(pairs),
+        match differs {
+            None => Ok(kept),
             Some(index) => Err(not_planned(index)),
         }
     }
+}
+
+/// Refuses elements without bytes.
+#[inline]
+#[track_caller]
+fn ensure_sized<T>() -> Result<()> {
+    if size_of::<T>() != 0 {
+        return Ok(());
+    }
+    Err(Error::refused(API, Detail::zero_sized(std::any::type_name::<T>())))
 }
 
 /// Pairs, and the bytes that each copies.
@@ -187,9 +206,7 @@ fn with_elements<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
     pairs: impl IntoIterator<Item = (D, S)>,
     stream: Option<StreamRef<'_>>,
 ) -> Result<Checked<D, S>> {
-    if size_of::<T>() == 0 {
-        return Err(Error::refused(API, Detail::zero_sized(std::any::type_name::<T>())));
-    }
+    ensure_sized::<T>()?;
     let pairs = pairs.into_iter();
     let least = pairs.size_hint().0;
     let (mut kept, mut ranges) = (Vec::with_capacity(least), Vec::with_capacity(least));

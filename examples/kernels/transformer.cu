@@ -4,7 +4,7 @@
 
 namespace {
 
-__device__ unsigned element() { return blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ unsigned place() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
 // What a tiled product does: each block computes a tile of the result, and takes tiles of both sides into
 // shared memory, one after the other. `first(row, k)` and `second(k, column)` return elements.
@@ -31,14 +31,14 @@ __device__ float tiled(unsigned row, unsigned column, unsigned rows, unsigned in
 
 extern "C" __global__ void encode(float* out, const unsigned* tokens, const float* wte, const float* wpe,
                                   unsigned length, unsigned channels, unsigned vocabulary) {
-    const unsigned c = element(), row = blockIdx.y, token = tokens[row];
+    const unsigned c = place(), row = blockIdx.y, token = tokens[row];
     if (c < channels && token < vocabulary)
         out[row * channels + c] = wte[token * channels + c] + wpe[row % length * channels + c];
 }
 
 extern "C" __global__ void encode_backward_tokens(float* dwte, const float* dout, const unsigned* tokens, unsigned rows,
                                                   unsigned channels) {
-    const unsigned c = element(), token = blockIdx.y;
+    const unsigned c = place(), token = blockIdx.y;
     if (c >= channels) return;
     float sum = 0.0f;
     for (unsigned row = 0; row < rows; ++row)
@@ -48,7 +48,7 @@ extern "C" __global__ void encode_backward_tokens(float* dwte, const float* dout
 
 extern "C" __global__ void encode_backward_positions(float* dwpe, const float* dout, unsigned batch,
                                                      unsigned channels) {
-    const unsigned c = element(), position = blockIdx.y, length = gridDim.y;
+    const unsigned c = place(), position = blockIdx.y, length = gridDim.y;
     if (c >= channels) return;
     float sum = 0.0f;
     for (unsigned b = 0; b < batch; ++b) sum += dout[(b * length + position) * channels + c];
@@ -57,7 +57,7 @@ extern "C" __global__ void encode_backward_positions(float* dwpe, const float* d
 
 extern "C" __global__ void layernorm(float* out, float* mean, float* rstd, const float* in, const float* weight,
                                      const float* bias, unsigned rows, unsigned channels) {
-    const unsigned row = element();
+    const unsigned row = place();
     if (row >= rows) return;
     float sum = 0.0f;
     for (unsigned c = 0; c < channels; ++c) sum += in[row * channels + c];
@@ -76,7 +76,7 @@ extern "C" __global__ void layernorm(float* out, float* mean, float* rstd, const
 
 extern "C" __global__ void layernorm_backward(float* din, const float* dout, const float* in, const float* weight,
                                               const float* mean, const float* rstd, unsigned rows, unsigned channels) {
-    const unsigned row = element();
+    const unsigned row = place();
     if (row >= rows) return;
     const float m = mean[row], r = rstd[row];
     float sum = 0.0f, projection = 0.0f;
@@ -96,7 +96,7 @@ extern "C" __global__ void layernorm_backward(float* din, const float* dout, con
 extern "C" __global__ void layernorm_backward_weight(float* dweight, float* dbias, const float* dout, const float* in,
                                                      const float* mean, const float* rstd, unsigned rows,
                                                      unsigned channels) {
-    const unsigned c = element();
+    const unsigned c = place();
     if (c >= channels) return;
     float weight = 0.0f, bias = 0.0f;
     for (unsigned row = 0; row < rows; ++row) {
@@ -139,12 +139,12 @@ extern "C" __global__ void linear_backward_weight(float* dweight, const float* d
 }
 
 extern "C" __global__ void bias_add(float* out, const float* bias, unsigned columns) {
-    const unsigned column = element();
+    const unsigned column = place();
     if (column < columns) out[blockIdx.y * columns + column] += bias[column];
 }
 
 extern "C" __global__ void bias_backward(float* dbias, const float* dout, unsigned rows, unsigned columns) {
-    const unsigned column = element();
+    const unsigned column = place();
     if (column >= columns) return;
     float sum = 0.0f;
     for (unsigned row = 0; row < rows; ++row) sum += dout[row * columns + column];
@@ -153,7 +153,7 @@ extern "C" __global__ void bias_backward(float* dbias, const float* dout, unsign
 
 extern "C" __global__ void attention_scores(float* scores, const float* qkv, unsigned length, unsigned heads,
                                             unsigned size) {
-    const unsigned t = element(), head = blockIdx.y, b = blockIdx.z, channels = heads * size;
+    const unsigned t = place(), head = blockIdx.y, b = blockIdx.z, channels = heads * size;
     if (t >= length) return;
     const float scale = 1.0f / sqrtf(size);
     for (unsigned u = 0; u <= t; ++u) {
@@ -166,7 +166,7 @@ extern "C" __global__ void attention_scores(float* scores, const float* qkv, uns
 }
 
 extern "C" __global__ void attention_weights(float* weights, const float* scores, unsigned rows, unsigned length) {
-    const unsigned row = element();
+    const unsigned row = place();
     if (row >= rows) return;
     const unsigned t = row % length;
     float largest = scores[row * length];
@@ -191,7 +191,7 @@ extern "C" __global__ void attention_values(float* out, const float* weights, co
 extern "C" __global__ void attention_backward_scores(float* dscores, const float* dout, const float* weights,
                                                      const float* qkv, unsigned length, unsigned heads,
                                                      unsigned size) {
-    const unsigned t = element(), head = blockIdx.y, b = blockIdx.z, channels = heads * size;
+    const unsigned t = place(), head = blockIdx.y, b = blockIdx.z, channels = heads * size;
     if (t >= length) return;
     const unsigned row = ((b * heads + head) * length + t) * length;
     float mean = 0.0f;
@@ -229,7 +229,7 @@ extern "C" __global__ void attention_backward(float* dqkv, const float* dscores,
 }
 
 extern "C" __global__ void residual(float* out, const float* a, const float* b, unsigned count) {
-    const unsigned i = element();
+    const unsigned i = place();
     if (i < count) out[i] = a[i] + b[i];
 }
 
@@ -242,12 +242,12 @@ __device__ float gelu_tanh(float x) { return tanhf(GELU_SCALE * (x + 0.044715f *
 }  // namespace
 
 extern "C" __global__ void gelu(float* out, const float* in, unsigned count) {
-    const unsigned i = element();
+    const unsigned i = place();
     if (i < count) out[i] = 0.5f * in[i] * (1.0f + gelu_tanh(in[i]));
 }
 
 extern "C" __global__ void gelu_backward(float* din, const float* dout, const float* in, unsigned count) {
-    const unsigned i = element();
+    const unsigned i = place();
     if (i >= count) return;
     const float x = in[i], t = gelu_tanh(x);
     const float slope = (1.0f - t * t) * GELU_SCALE * (1.0f + 3.0f * 0.044715f * x * x);
@@ -256,7 +256,7 @@ extern "C" __global__ void gelu_backward(float* din, const float* dout, const fl
 
 extern "C" __global__ void cross_entropy(float* losses, float* dlogits, const float* logits, const unsigned* targets,
                                          unsigned rows, unsigned vocabulary) {
-    const unsigned row = element();
+    const unsigned row = place();
     if (row >= rows) return;
     const unsigned target = targets[row];
     float largest = logits[row * vocabulary];
@@ -275,7 +275,7 @@ extern "C" __global__ void cross_entropy(float* losses, float* dlogits, const fl
 
 extern "C" __global__ void adamw(float* parameters, const float* gradients, float* first, float* second,
                                  unsigned count, float rate, float decay, float unbias_first, float unbias_second) {
-    const unsigned i = element();
+    const unsigned i = place();
     if (i >= count) return;
     const float g = gradients[i];
     const float m = 0.9f * first[i] + 0.1f * g, v = 0.95f * second[i] + 0.05f * g * g;
@@ -303,7 +303,7 @@ extern "C" __global__ void attention_cached(float* out, const float* query, cons
 }
 
 extern "C" __global__ void choose(unsigned* token, const float* logits, unsigned vocabulary) {
-    if (element() != 0) return;
+    if (place() != 0) return;
     unsigned best = 0;
     float largest = logits[0];
     for (unsigned v = 1; v < vocabulary; ++v) {

@@ -109,8 +109,10 @@ impl ExternalMemory {
         };
         let mut raw = std::ptr::null_mut();
         // SAFETY: both pointers are to live variables. The caller guarantees the descriptor, which is open.
-        unsafe { check!(cudaImportExternalMemory(&raw mut raw, &raw const description)) }?;
+        let result = unsafe { check!(cudaImportExternalMemory(&raw mut raw, &raw const description)) };
+        // After an error, too: driver 580 closes it even then, and its number may be another file's already.
         system::imported(descriptor);
+        result?;
         let give_up: GiveUp<_> = ("cudaDestroyExternalMemory", sys::cudaDestroyExternalMemory);
         // SAFETY: the runtime has made the handle. Only this gives it up, after all buffers.
         let handle = unsafe { ImportedHandle::new(raw, device, give_up) };
@@ -249,8 +251,10 @@ impl ExternalSemaphore {
         };
         let mut raw: sys::cudaExternalSemaphore_t = std::ptr::null_mut();
         // SAFETY: both pointers are to live variables. The caller guarantees the descriptor, which is open.
-        unsafe { check!(cudaImportExternalSemaphore(&raw mut raw, &raw const description)) }?;
+        let result = unsafe { check!(cudaImportExternalSemaphore(&raw mut raw, &raw const description)) };
+        // After an error, too: driver 580 closes it even then, and its number may be another file's already.
         system::imported(descriptor);
+        result?;
         let give_up: GiveUp<_> = ("cudaDestroyExternalSemaphore", sys::cudaDestroyExternalSemaphore);
         // SAFETY: the runtime has made the handle. `Allocation` drops it when no work uses it.
         let keeper = unsafe { ImportedHandle::new(raw, device, give_up) };

