@@ -183,7 +183,7 @@ fn operations() -> Result<()> {
         plan.enqueue(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
     // Without a plan, each call makes its own list of ranges, table, and list for the overlap check.
-    costs("many copies by one kernel", &["cudaLaunchKernel"], 7, || {
+    costs("many copies by one kernel", &["cudaLaunchKernel"], 6, || {
         copy_many(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
     stream.synchronize()?;
