@@ -230,5 +230,5 @@ fn a_wrong_setting_is_named_and_nothing_runs() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
     assert!(stderr.contains("CUDA_EMULATOR_SCHEDULE is \"sometimes\""), "{stderr}");
-    assert!(stderr.contains("cudaErrorInitializationError"), "{stderr}");
+    assert!(output.stdout.is_empty(), "it ran: {:?}", output.stdout);
 }
