@@ -113,15 +113,19 @@ fn file_name(path: &str) -> String {
 
 /// Reads the functions of PTX that nvcc wrote, with the lines of the source.
 pub(crate) fn ptx(text: &str) -> BTreeMap<String, Code> {
-    let (mut all, mut files, mut line) = (BTreeMap::new(), BTreeMap::new(), Line::default());
+    let (mut all, mut line) = (BTreeMap::new(), Line::default());
+    // They stand behind the functions.
+    let file = |text: &str| match text.split_whitespace().collect::<Vec<_>>()[..] {
+        [".file", number, path, ..] => Some((number.to_owned(), file_name(path.trim_matches(['"', ','])))),
+        _ => None,
+    };
+    let files: BTreeMap<String, String> = text.lines().filter_map(file).collect();
     let (mut name, mut code, mut table) = (String::new(), Code::default(), None::<(String, Vec<String>)>);
     let (mut tables, mut depth) = (BTreeMap::<String, Vec<String>>::new(), 0);
     for text in text.lines().map(|it| it.split("//").next().unwrap_or("").trim()) {
         let parts: Vec<&str> = text.split_whitespace().collect();
         depth = depth + text.matches('{').count() - text.matches('}').count();
-        if let [".file", number, path, ..] = parts[..] {
-            files.insert(number.to_owned(), file_name(path.trim_matches(['"', ','])));
-        } else if let [".loc", file, number, ..] = parts[..] {
+        if let [".loc", file, number, ..] = parts[..] {
             line = (files.get(file).cloned().unwrap_or_default(), number.parse().unwrap_or(0));
         } else if let Some(at) = parts.iter().position(|it| matches!(*it, ".entry" | ".func")) {
             let names = words(&text[text.find(parts[at]).unwrap_or(0) + 6..]).into_iter();
