@@ -11,16 +11,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
 
 use cuda_proof::{Kernel, Memory, Refusal, Verdict, kernels, prove};
 
+mod compile;
 mod spec;
 mod toolkit;
+use compile::{PROJECT, compile, compile_all};
 use spec::Spec;
 use toolkit::tool;
-
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// What a launch with exactly the bytes of the list gets.
 fn verdict(kernel: &Kernel, spec: &Spec) -> Result<(), Refusal> {
@@ -41,17 +40,6 @@ fn check(verdict: &Verdict, spec: &Spec, less: u64) -> Result<(), Refusal> {
     };
     let memory: Vec<Memory<'_>> = pointers.iter().map(memory).collect();
     verdict.check(&memory, &[]).map(|_| ())
-}
-
-/// Compiles a file to PTX.
-fn compile(nvcc: &Path, file: &Path, arch: &str) -> String {
-    let name = file.to_string_lossy().replace(['/', '.'], "_");
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{arch}.ptx"));
-    let mut command = Command::new(nvcc);
-    command.args(["-ptx", "-lineinfo", &format!("-arch={arch}")]).arg("-o").arg(&to).arg(file);
-    let output = command.output().expect("nvcc starts");
-    assert!(output.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
-    std::fs::read_to_string(to).expect("the PTX")
 }
 
 #[test]
@@ -280,28 +268,16 @@ fn the_committed_ptx_is_that_of_the_sources() {
 #[test]
 fn the_kernels_of_this_project_are_proven_or_refused_for_a_reason() {
     let Some(nvcc) = tool("nvcc", "the kernels of this project") else { return };
-    let list = include_str!("project.tsv");
-    let files: BTreeSet<&str> =
-        list.lines().filter_map(|line| Some(line.split_once('|')?.0.trim())).collect();
-    let compile_all = |file: &&str| {
-        let folders = ["cuda-kernels/kernels", "cuda-kernels/fixtures/kernels", "examples/kernels", ""];
-        let paths = folders.map(|folder| Path::new(ROOT).join(folder).join(file));
-        let path = paths.iter().find(|path| path.is_file()).unwrap_or_else(|| panic!("{file}: no such file"));
-        // Clusters need a newer architecture. Older ones have a trap in place of them.
-        let arch = if ["cluster.cu", "places.cu"].contains(file) { "compute_90" } else { "compute_75" };
-        let text = compile(&nvcc, path, arch);
-        (file.to_string(), kernels(&text).unwrap_or_else(|error| panic!("{file}: {error}")))
+    let parse = |(file, text): (&str, String)| {
+        (file.to_owned(), kernels(&text).unwrap_or_else(|error| panic!("{file}: {error}")))
     };
-    let all: BTreeMap<String, Vec<Kernel>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = files.iter().map(|file| scope.spawn(move || compile_all(file))).collect();
-        threads.into_iter().map(|it| it.join().expect("nvcc")).collect()
-    });
+    let all: BTreeMap<String, Vec<Kernel>> = compile_all(&nvcc).into_iter().map(parse).collect();
     let mut missing: BTreeSet<(String, String)> = BTreeSet::new();
     for (file, kernels) in &all {
         missing.extend(kernels.iter().map(|kernel| (file.clone(), kernel.name().to_owned())));
     }
     let (mut proven, mut wrong, mut count) = (0, Vec::new(), 0);
-    for line in list.lines() {
+    for line in PROJECT.lines() {
         let columns: Vec<&str> = line.split('|').map(str::trim).collect();
         let [file, .., expected, reason] = &columns[..] else { panic!("{line}: too few columns") };
         let (expected, reason) = if *reason == "proven" { (*reason, "") } else { (*expected, *reason) };

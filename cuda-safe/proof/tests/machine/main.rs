@@ -137,7 +137,8 @@ fn rows(file: &str, arch: &str, found: BTreeMap<Finding, (usize, usize)>) -> Vec
 #[ignore = "needs nvdisasm: ci/steps/machine fetches it"]
 fn machine_code_has_guarded_accesses_and_loaded_indices_as_ptx_has_them() {
     let nvdisasm = PathBuf::from(std::env::var_os("NVDISASM").expect("ci/steps/machine sets NVDISASM"));
-    let (Some(ptxas), Some(sources)) = (tool("ptxas", "the machine code of guarded accesses"), sources()) else {
+    let (Some(ptxas), Some(sources)) = (tool("ptxas", "the machine code of guarded accesses"), sources())
+    else {
         return;
     };
     let (mut found, mut counts, mut planted) = (BTreeSet::new(), [0; 2], [0; 2]);
@@ -154,7 +155,10 @@ fn machine_code_has_guarded_accesses_and_loaded_indices_as_ptx_has_them() {
             found.extend(rows(file, arch, own));
         }
     }
-    println!("{} accesses of guarded lines, {} loads of indices; of planted faults {planted:?}", counts[0], counts[1]);
+    println!(
+        "{} accesses of guarded lines, {} loads of indices; of planted faults {planted:?}",
+        counts[0], counts[1]
+    );
     if std::env::var_os("MACHINE_PTX").is_some() {
         return println!("{}", found.into_iter().collect::<Vec<_>>().join("\n"));
     }
