@@ -1,7 +1,7 @@
 //! The machine code that ptxas makes of guarded accesses. A proof is about PTX: an access behind a comparison
 //! must not come before it in machine code, and an index that is loaded once and tested must not be loaded
-//! again. `machine.tsv` lists the lines of the project's kernels where machine code has such an access without
-//! a comparison, or more loads than PTX. Each was read, and another ptxas must not lengthen the list.
+//! again. `machine.tsv` lists the lines of the project's kernels where machine code has such an access
+//! without a comparison, or more loads than PTX. Each was read, and another ptxas must not lengthen the list.
 //!
 //! `MACHINE_PTX=FOLDER` lists those of other PTX, as of the corpus, and compares nothing.
 //!
@@ -26,8 +26,8 @@ use toolkit::tool;
 const LIST: &str = include_str!("machine.tsv");
 const ARCHITECTURES: [&str; 2] = ["sm_75", "sm_90"];
 
-/// What machine code has on a line of a kernel: `free` accesses without a comparison where PTX has guarded ones
-/// only, or more `loads` of an index than PTX.
+/// What machine code has on a line of a kernel: `free` accesses without a comparison where PTX has guarded
+/// ones only, or more `loads` of an index than PTX.
 type Finding = (String, Line, &'static str);
 
 /// Compiles PTX to machine code, and returns it as text.
@@ -60,8 +60,8 @@ fn lines(code: &Code) -> BTreeMap<&Line, [usize; 3]> {
     lines
 }
 
-/// Compares machine code with its PTX. Returns what was found, and how many accesses and loads of machine code
-/// were compared.
+/// Compares machine code with its PTX. Returns what was found, and how many accesses and loads of machine
+/// code were compared.
 fn compare(ptx: &str, machine: &str) -> (BTreeMap<Finding, (usize, usize)>, [usize; 2]) {
     let (ptx, machine) = (code::ptx(ptx), code::machine(machine));
     let (mut found, mut counts) = (BTreeMap::new(), [0; 2]);
@@ -91,8 +91,8 @@ fn compare(ptx: &str, machine: &str) -> (BTreeMap<Finding, (usize, usize)>, [usi
 /// nothing, and a load happens twice.
 const FAULTS: [(&str, &str); 2] = [("EXIT", "NOP"), ("LDG", "LDG")];
 
-/// Puts a fault into a line: what has this opcode gets another one, if a predicate stands before it, or is there
-/// twice.
+/// Puts a fault into a line: what has this opcode gets another one, if a predicate stands before it, or is
+/// there twice.
 fn plant(line: &str, of: &str, by: &str) -> String {
     let has = line.contains(&format!(" {of}")) && line.trim_start().starts_with("/*");
     match line.split_once('@') {
