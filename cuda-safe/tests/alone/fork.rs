@@ -6,7 +6,7 @@
 use std::future::Future as _;
 use std::io::{Write as _, stderr};
 use std::mem::ManuallyDrop;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use super::every_function::{FILE, Things, call_every_function};
 

@@ -25,7 +25,7 @@ fn each_form_of_instruction_answers_as_the_gpu_of_the_file() -> Result<()> {
     }
     let forms = forms();
     let kernels = forms.iter().enumerate().map(|(at, form)| form.kernel(&format!("form{at}"), false));
-    let library = Library::from_ptx(&kernels.fold(header(), |all, it| all + &it))?;
+    let library = Library::from_ptx(kernels.fold(header(), |all, it| all + &it))?;
     let stream = Stream::new()?;
     let mut lines = String::new();
     for (at, form) in forms.iter().enumerate() {
