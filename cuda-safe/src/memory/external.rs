@@ -83,7 +83,8 @@ impl ExternalMemory {
     /// `cudaExternalMemoryHandleTypeOpaqueFd`.
     ///
     /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
+    /// Returns the runtime's error: then the descriptor is not closed here, because driver 580 closes it even
+    /// then. Refused inside a host function.
     ///
     /// # Safety
     /// The other interface has exported the descriptor, as an opaque one, for a memory object of this device
@@ -196,7 +197,8 @@ impl ExternalSemaphore {
     /// `cudaExternalSemaphoreHandleTypeOpaqueFd`.
     ///
     /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
+    /// Returns the runtime's error: then the descriptor is not closed here, because driver 580 closes it even
+    /// then. Refused inside a host function.
     ///
     /// # Safety
     /// - The other interface has exported the descriptor, as an opaque one, for such a semaphore.
@@ -218,7 +220,8 @@ impl ExternalSemaphore {
     /// `cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd`.
     ///
     /// # Errors
-    /// Returns the runtime's error. Refused inside a host function.
+    /// Returns the runtime's error: then the descriptor is not closed here, because driver 580 closes it even
+    /// then. Refused inside a host function.
     ///
     /// # Safety
     /// - The other interface has exported the descriptor, as an opaque one, for a timeline semaphore.

@@ -101,7 +101,7 @@ fn a_child_process_drops_what_it_inherited_without_a_call() {
     ));
 }
 
-/// In the child of a fork each function returns an error with its caller's line, and nothing hangs or crashes.
+/// In the child of a fork each function returns an error with its caller's line. Nothing hangs or crashes.
 #[test]
 fn a_child_process_gets_an_error_from_every_function() {
     own_process!();
