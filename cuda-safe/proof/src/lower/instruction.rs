@@ -40,6 +40,12 @@ fn only(words: &[&str], known: &str) -> bool {
     words[1..].iter().all(|word| bytes_of(word).is_some() || known.split(' ').any(|own| own == *word))
 }
 
+/// Returns whether a constant shifts a value of some bits by the same amount in whichever width it is read.
+fn is_amount(constant: Constant, bits: u8) -> bool {
+    let [short, word, long] = [16, 32, 64].map(|it| constant.bits(it).map(|it| it.min(bits.into())));
+    short == word && word == long
+}
+
 impl<'m, 'a> Lowering<'m, 'a> {
     pub(super) fn instruction(&mut self, it: &'m Instruction<'a>) -> Refused {
         let first = self.kernel.steps.len();
@@ -400,8 +406,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         let mut values = Vec::new();
         for (at, value) in from.iter().enumerate() {
-            // The amount of a shift has 32 bits.
+            // The amount of a shift has 32 bits. ptxas cuts one that is a constant to the type's bits instead.
             let own = if matches!(op, Op::Shl | Op::Shr) && at == 1 {
+                if matches!(value, Source::Constant(own) if !is_amount(*own, bits)) {
+                    return Err(format!("{} by a number that has too many bits", it.form()));
+                }
                 32
             } else if at == 2 {
                 wide

@@ -135,6 +135,10 @@ fn conversions_shifts_and_bits() {
     bytes("shl.b32 %r10, %r1, 32; STORE", 4, 0);
     bytes("shr.u32 %r10, %r1, 40; STORE", 4, 0);
     bytes("shl.b32 %r10, %r1, 0xffffffff; STORE", 4, 0);
+    // ptxas cuts an amount to the bits of the type: it shifts by 64 and by 1 here.
+    refused("shl.b64 %rd3, 1, 0x100000001; cvt.u32.u64 %r10, %rd3; STORE", "too many bits");
+    refused("cvt.u16.u32 %h1, %r1; shl.b16 %h1, %h1, 0x10001; cvt.u32.u16 %r10, %h1; STORE", "too many bits");
+    refused("shr.u32 %r10, %r1, 0x100000001; STORE", "too many bits");
     refused("sub.s32 %r6, 0, %r1; shr.s32 %r10, %r6, 40; STORE", "");
     refused("shl.b32 %r10, 1, %r1; STORE", "");
     bytes("and.b32 %r6, %r5, 7; shl.b32 %r10, 1, %r6; STORE", 516, 0);
