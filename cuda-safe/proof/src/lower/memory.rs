@@ -1,6 +1,6 @@
 //! Instructions that access memory, and the parameters of functions.
 
-use cuda_ptx::{Instruction, Name, Operand as Source};
+use cuda_ptx::{Entity, Instruction, Name, Operand as Source};
 
 use super::operand::{Meaning, Type, bytes_of, integer, number, space_of};
 use super::{Lowering, Refused};
@@ -67,7 +67,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let Some(address @ Source::Address(base, offset)) = it.operands.get(address_at) else {
             return Err(form());
         };
-        let results = if address_at == 1 { self.results(&it.operands[0])? } else { Vec::new() };
+        let bits = u8::try_from(element * 8).map_err(|_| form())?;
+        let results = if address_at == 1 { self.loaded(&it.operands[0], bits)? } else { Vec::new() };
         if has("param") && self.parameter(it, base.as_ref(), i128::from(*offset), element, ty)? {
             return Ok(());
         }
@@ -79,7 +80,6 @@ impl<'m, 'a> Lowering<'m, 'a> {
         } else {
             Loaded::Weak
         };
-        let bits = u8::try_from(element * 8).map_err(|_| form())?;
         let fits = results.iter().all(|it| self.bits(*it) >= bits && self.bits(*it) > 1);
         if !fits {
             return Err(form());
@@ -93,6 +93,18 @@ impl<'m, 'a> Lowering<'m, 'a> {
             step.from.extend(stored);
         }
         Ok(())
+    }
+
+    /// Returns the registers that an instruction loads. In a vector, `_` has a place as well: a load from the
+    /// stack knows each register's value by its place.
+    fn loaded(&mut self, results: &Source<'a>, bits: u8) -> Refused<Vec<u32>> {
+        let registers = self.results(results)?;
+        let Source::Vector(list) = results else { return Ok(registers) };
+        let each = |it: &Source<'a>| match it {
+            Source::Name(Name { entity: Entity::Sink, .. }) => Ok(self.new_register(bits)),
+            one => self.result(one),
+        };
+        list.iter().map(each).collect()
     }
 
     /// Returns the values that an instruction stores on the stack: a load may read them.

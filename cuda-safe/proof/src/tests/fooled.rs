@@ -587,6 +587,9 @@ fn values_that_change_between_the_guard_and_the_use() {
     refused("st.local.u16 [stack], 5; ld.local.u32 %r10, [stack]; STORE", "");
     refused("ld.local.u32 %r10, [stack]; STORE", "");
     refused(&guarded("st.local.u32 [stack], 5; ld.local.u32 %r10, [stack+4];"), "");
+    // In a vector, a number that nobody needs has its place.
+    bytes("st.local.v2.u32 [stack], {0, 5}; ld.local.v2.u32 {_, %r10}, [stack]; STORE", 24, 0);
+    bytes("st.local.v2.u32 [stack], {5, 0}; ld.local.v2.u32 {%r10, _}, [stack]; STORE", 24, 0);
 }
 
 #[test]
