@@ -138,8 +138,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
         match self.find(name) {
             Meaning::Parameter(index) if it.opcode() == "ld" => {
                 let mut at = offset;
+                let lanes = list(&it.operands[0]);
+                let size = u64::from(element) * lanes.len() as u64;
                 let is_float = ty.is_none() && it.words.iter().any(|word| matches!(*word, "f32" | "f64"));
-                for register in list(&it.operands[0]) {
+                for register in lanes {
                     for to in self.results(&register)? {
                         let end = u64::try_from(at + i128::from(element)).ok();
                         if at < 0 || end.is_none_or(|end| end > self.kernel.parameters[index].bytes) {
@@ -165,6 +167,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
                         self.push(Step { to: vec![to], from, ..step });
                     }
                     at += i128::from(element);
+                }
+                let align = u64::from(self.kernel.parameters[index].align);
+                if offset % i128::from(size.max(1)) != 0 || align < size {
+                    return Err(format!(
+                        "a parameter is read at an address that may be no multiple of {size}"
+                    ));
                 }
                 Ok(true)
             }
@@ -225,6 +233,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
     /// Returns the register that holds a piece of a function's parameter.
     pub(super) fn piece(&mut self, slot: usize, offset: i128, bytes: u32) -> Refused<u32> {
         let end = |offset: i128, bytes: u32| offset + i128::from(bytes);
+        if offset % i128::from(bytes.max(1)) != 0 {
+            return Err(format!("a function's parameter at an address that is no multiple of {bytes}"));
+        }
         for (own, size, register) in &self.slots[slot] {
             if (*own, *size) == (offset, bytes) {
                 return Ok(*register);

@@ -509,6 +509,13 @@ fn addresses_spaces_and_alignment() {
     refused(&texture("setp.lt.u32 %p1, %r1, 9; @%p1 bra $s; ld.param.u64 %rd3, [y]; $s:"), "may not be set");
     refused("mov.u64 %rd3, 1; mov.u32 %r6, 0; sust.b.1d.b32.trap [%rd3, {%r6}], {%r6};", "texture");
     bytes(&texture("ld.param.u64 %rd3, [y];"), 0, 0);
+    // Parameters, too.
+    refused("ld.param.u32 %r10, [x+2]; STORE", "no multiple of 4");
+    refused("ld.param.v2.u32 {%r10, %r6}, [n]; STORE", "");
+    refused(
+        "{ .param .align 4 .b8 a[8]; st.param.b32 [a+2], 5; ld.param.b32 %r10, [a+2]; } STORE",
+        "no multiple of 4",
+    );
 }
 
 #[test]
