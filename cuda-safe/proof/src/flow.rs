@@ -170,7 +170,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 near.or(groups.len().checked_sub(1))
             };
             match joins {
-                Some(at) => groups[at] = self.join(&groups[at], &state, Some(block)),
+                Some(at) => groups[at] = self.join(&groups[at], &state, Some(block), false),
                 None => groups.push(state),
             }
         }
@@ -179,7 +179,7 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     /// Returns a state that holds wherever one of the states does.
     pub(crate) fn meet_all(&mut self, states: Vec<State>, block: usize) -> Option<State> {
-        states.into_iter().reduce(|one, other| self.join(&one, &other, Some(block)))
+        states.into_iter().reduce(|one, other| self.join(&one, &other, Some(block), false))
     }
 
     /// Returns whether states differ in a flag, or in what an address counts from, which the block needs.
@@ -197,7 +197,8 @@ impl<'w, 'a> Walk<'w, 'a> {
         })
     }
 
-    fn join(&mut self, one: &State, other: &State, block: Option<usize>) -> State {
+    /// Joins two states. `is_unstable` says that each use of a value may be in the other one of the two.
+    fn join(&mut self, one: &State, other: &State, block: Option<usize>, is_unstable: bool) -> State {
         self.count_registers();
         let mut both = self.analysis.symbols.common_facts(one, other);
         let pairs = one.registers.iter().zip(&other.registers).enumerate();
@@ -208,7 +209,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 _ if !is_needed || self.is_spent() => Value::Unset,
                 (one, other) if one == other => one.clone(),
                 (Value::Number(a), Value::Number(b)) => {
-                    let choice = self.analysis.symbols.choice(&mut both, (one, a), (other, b));
+                    let choice = self.analysis.symbols.choice(&mut both, (one, a), (other, b), is_unstable);
                     // The value is one of the two, but may be anything.
                     choice.map_or(Value::Unset, Value::Number)
                 }
@@ -267,7 +268,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 self.analysis.step(&mut on, index);
             }
             state = match (is_on, is_off) {
-                (true, true) => self.join(&on, &off, None),
+                (true, true) => self.join(&on, &off, None, guard.is_unstable()),
                 (true, false) => on,
                 (false, true) => off,
                 (false, false) => return Ok(()),

@@ -281,7 +281,7 @@ impl Walk<'_, '_> {
             left -= 1;
             match &*test {
                 Test::Not(one) => open.push(Rc::clone(one)),
-                Test::And(one, other, _) => open.extend([Rc::clone(one), Rc::clone(other)]),
+                Test::And(one, other, ..) => open.extend([Rc::clone(one), Rc::clone(other)]),
                 Test::Compare { a, b, .. } => {
                     let mut form = a.plus(b, -1);
                     for one in &mut *changed {

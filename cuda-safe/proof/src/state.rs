@@ -95,6 +95,8 @@ pub(crate) struct Extreme {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Test {
     Unknown,
+    /// It is made of a value that may differ at each use, and so may the test.
+    Unstable,
     Is(bool),
     /// The operation is `Eq` to `Ge`.
     Compare {
@@ -105,8 +107,8 @@ pub(crate) enum Test {
         b: Form,
     },
     Not(Rc<Self>),
-    /// Both hold; how many tests stand one within another.
-    And(Rc<Self>, Rc<Self>, u8),
+    /// Both hold; how many tests stand one within another, and whether one of them may differ at each use.
+    And(Rc<Self>, Rc<Self>, u8, bool),
 }
 
 /// The value of a register.
@@ -526,8 +528,8 @@ impl Symbols {
             match test {
                 Test::Compare { a, b, .. } => [a, b].iter().for_each(|it| mark(&it.terms)),
                 Test::Not(one) => tests.push(one),
-                Test::And(one, other, _) => tests.extend([&**one, &**other]),
-                Test::Unknown | Test::Is(_) => {}
+                Test::And(one, other, ..) => tests.extend([&**one, &**other]),
+                Test::Unknown | Test::Unstable | Test::Is(_) => {}
             }
         }
         // What a larger or smaller number is made of says how far it is from others.

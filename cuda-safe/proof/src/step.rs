@@ -460,11 +460,11 @@ impl Analysis<'_> {
         match (self.refine(&mut one, test, true), self.refine(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),
             (true, true) => match b.plus(a, -1).and_then(|it| it.as_constant()) {
-                Some(step) if !self.symbols.is_unstable(a) => {
+                Some(step) if !self.symbols.is_unstable(a) && !test.is_unstable() => {
                     let case = self.case_of(state, test, (&one, &other));
                     a.plus(&case, step)
                 }
-                _ => self.symbols.choice(state, (&one, a), (&other, b)),
+                _ => self.symbols.choice(state, (&one, a), (&other, b), test.is_unstable()),
             },
             (true, false) => Some(a.clone()),
             _ => Some(b.clone()),
@@ -481,7 +481,7 @@ impl Analysis<'_> {
             left -= 1;
             match test {
                 Test::Not(inner) => open.push(inner),
-                Test::And(first, second, _) => open.extend([&**first, &**second]),
+                Test::And(first, second, ..) => open.extend([&**first, &**second]),
                 Test::Compare { a, b, .. } => {
                     for sign in [1, -1] {
                         let Some(form) = a.plus(b, -1).and_then(|it| it.times(sign)) else { continue };
@@ -496,7 +496,7 @@ impl Analysis<'_> {
                         }
                     }
                 }
-                Test::Unknown | Test::Is(_) => {}
+                Test::Unknown | Test::Unstable | Test::Is(_) => {}
             }
         }
         case

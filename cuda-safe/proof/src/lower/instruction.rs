@@ -395,7 +395,16 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let (Some(op), Some(ty), true) = (op, ty, is_plain) else {
             let results = self.results(to)?;
             let is_float = it.words.iter().any(|word| word.contains('f') && bytes_of(word).is_some());
+            let first = self.kernel.steps.len();
             self.unknown(results, if is_float { Origin::Float } else { Origin::Computed }, from);
+            // Of a carry or a predicate nobody knows here whether each use sees the same.
+            let mut is_predicate = |it| !matches!(it, &Source::Constant(_)) && self.predicate(it).is_ok();
+            if ["addc", "subc", "madc"].contains(&name) || from.iter().any(&mut is_predicate) {
+                let unwritten = Operand::Register(self.temporary(32));
+                for step in self.kernel.steps[first..].iter_mut().filter(|it| it.bits > 1) {
+                    step.from.push(unwritten);
+                }
+            }
             return Ok(());
         };
         let Type { bits, is_signed } = ty;
@@ -587,9 +596,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let types: Vec<&str> =
             it.words[1..].iter().copied().filter(|word| bytes_of(word).is_some()).collect();
         let results = self.results(to)?;
-        let sources = std::slice::from_ref(from);
+        let sources = &it.operands[1..];
         let ([into, source], [to]) = (&types[..], &results[..]) else {
-            self.unknown(results, Origin::Float, &it.operands[1..]);
+            self.unknown(results, Origin::Float, sources);
             return Ok(());
         };
         // Of these words, each leaves whole numbers and the order of numbers as they are.

@@ -9,12 +9,13 @@ use crate::form::{Form, Symbol, Terms, floor, gcd, remainder};
 
 impl Symbols {
     /// Returns a form for a value that is `a` where `one` holds and `b` where `other` does, with what is
-    /// known of it in `state`, or `None` if nothing is.
+    /// known of it in `state`, or `None` if nothing is. `is_unstable` says that each use may see the other one.
     pub(crate) fn choice(
         &mut self,
         state: &mut State,
         (one, a): (&State, &Form),
         (other, b): (&State, &Form),
+        is_unstable: bool,
     ) -> Option<Form> {
         let only_base = |form: &Form| Form {
             constant: 0,
@@ -32,7 +33,7 @@ impl Symbols {
                 return right.plus(&base, 1);
             }
         }
-        if let Some(value) = self.follow(state, (one, &a), (other, &b)) {
+        if !is_unstable && let Some(value) = self.follow(state, (one, &a), (other, &b)) {
             return value.plus(&base, 1);
         }
         let (low, high) = (
@@ -47,7 +48,7 @@ impl Symbols {
         let (origin, at) = self.origin(&a).max(self.origin(&b));
         let from = |bound: i128| floor(bound - a.constant, step);
         let symbol = self.new_symbol(from(low), from(high), origin, at);
-        self.known[symbol as usize].is_unstable = self.is_unstable(&a) || self.is_unstable(&b);
+        self.known[symbol as usize].is_unstable = is_unstable || self.is_unstable(&a) || self.is_unstable(&b);
         let value = Form::symbol(symbol).times(step)?.add(a.constant)?;
         for (near, far, there) in [(&a, &b, other), (&b, &a, one)] {
             if near.terms.is_empty() {

@@ -565,6 +565,19 @@ fn values_that_change_between_the_guard_and_the_use() {
             .replace("STORE", "add.u32 %r10, %r10, %r6; STORE"),
         "",
     );
+    // By way of a predicate, a carry, or the second one of two numbers that are packed.
+    let nc = |then: &str| guarded(&format!("ld.global.nc.u32 %r6, [%rd1]; {then}"));
+    bytes(&nc("setp.eq.u32 %p2, %r6, 0; selp.b32 %r10, 500, 3, %p2;"), 2004, 0);
+    bytes(&nc("setp.eq.u32 %p2, %r6, 0; mov.b32 %r10, 3; @%p2 mov.b32 %r10, 500;"), 2004, 0);
+    bytes(&nc("setp.eq.u32 %p2, %r6, 0; and.pred %p2, %p2, %p3; selp.b32 %r10, 500, 3, %p2;"), 2004, 0);
+    bytes(&nc("setp.eq.xor.u32 %p2, %r6, 0, %p3; selp.b32 %r10, 500, 3, !%p2;"), 2004, 0);
+    refused(&nc("setp.eq.u32 %p2, %r6, 0; set.eq.and.u32.u32 %r10, %r1, 3, %p2;"), "");
+    refused(&nc("add.cc.u32 %r7, %r6, -1; addc.u32 %r10, 0, 0;"), "");
+    refused(&nc("cvt.pack.sat.s16.s32 %r10, 0, %r6;"), "");
+    refused(&nc("mov.b32 %f1, %r6; mov.f32 %f2, 0f00000000; cvt.rn.f16x2.f32 %r10, %f2, %f1;"), "");
+    bytes(&guarded("selp.b32 %r10, 500, 3, %p8;"), 2004, 0);
+    bytes(&guarded("prmt.b32 %r10, %r1, %r2, 0x7654;"), 400, 0);
+    bytes(&guarded("setp.eq.u32 %p2, %r1, 0; selp.b32 %r10, 500, 3, %p2;"), 16, 0);
     // Each use may see another value, but all are in the range.
     bytes("ld.global.nc.u8 %r6, [%rd1]; and.b32 %r10, %r6, 63; STORE", 256, 0);
     // The second of two loads that one guard is meant for.
