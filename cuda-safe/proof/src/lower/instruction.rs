@@ -5,7 +5,7 @@ use cuda_ptx::{Constant, Entity, Instruction, Operand as Source, Statement};
 
 use super::operand::{Type, bits_of, bytes_of, integer, number, space_of};
 use super::{Lowering, Refused, negated};
-use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
+use crate::ir::{Loaded, Op, Operand, Origin, Space, Step};
 
 /// Words of barriers in the block's own shared memory.
 const BARRIERS: &str = "\

@@ -7,8 +7,8 @@
 mod header;
 mod instruction;
 mod memory;
-mod needed;
 mod operand;
+mod slice;
 #[cfg(test)]
 mod table;
 
@@ -18,7 +18,7 @@ use cuda_ptx::{
     Body, Entity, Instruction, Linkage, Module, Name, Operand as Source, Statement, Variable, parse,
 };
 
-use crate::slice::{Graph, Kernel, Op, Operand, Parameter, Space, Step};
+use crate::ir::{Graph, Kernel, Op, Operand, Parameter, Space, Step};
 
 pub use cuda_ptx::SyntaxError;
 
@@ -247,7 +247,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let is_dynamic = space == Space::Shared && is_extern && bytes.is_none();
         let bytes = if is_dynamic { None } else { Some(bytes.filter(|_| !is_extern).unwrap_or(0)) };
         let (name, align) = (variable.name.to_owned(), variable.align());
-        self.kernel.objects.push(crate::slice::Object { name, space, bytes, align, is_own });
+        self.kernel.objects.push(crate::ir::Object { name, space, bytes, align, is_own });
         let index = u32::try_from(self.kernel.objects.len() - 1).unwrap_or(u32::MAX);
         if space != Space::Local {
             self.lasting.push((variable, index));

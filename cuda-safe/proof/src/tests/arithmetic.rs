@@ -3,11 +3,9 @@
 use std::rc::Rc;
 
 use super::oracle::Random;
-use crate::analysis::Analysis;
-use crate::form::{Form, Symbol};
-use crate::slice::{Graph, Kernel, Op, Operand, Origin, Parameter, Step};
-use crate::state::{State, Symbols, Test, Value, range_of};
-use crate::step::signed;
+use crate::domain::{Form, State, Symbol, Symbols, Test, Value, range_of};
+use crate::engine::{Analysis, signed};
+use crate::ir::{Graph, Kernel, Op, Operand, Origin, Parameter, Step};
 use crate::{Argument, Launch};
 
 /// Returns what a form is, with numbers for the symbols.

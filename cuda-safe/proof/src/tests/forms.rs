@@ -14,10 +14,9 @@ mod table;
 mod toolkit;
 
 use super::oracle::Random;
-use crate::analysis::Analysis;
-use crate::form::Form;
-use crate::slice::{Kernel, Op, Operand, Origin, Step};
-use crate::state::{Between, State, Value, range_of};
+use crate::domain::{Between, Form, State, Value, range_of};
+use crate::engine::Analysis;
+use crate::ir::{Kernel, Op, Operand, Origin, Step};
 use crate::{Launch, kernels};
 use evaluate::{evaluate, float, read};
 use table::{COUNT, forms, header};

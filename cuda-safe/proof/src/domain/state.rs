@@ -5,21 +5,16 @@
 //! Symbols that are functions of other symbols (`Symbols::floor`) are shared: their ranges come from ranges
 //! that hold everywhere, not from guards.
 
-mod bounds;
-mod meet;
-mod quotients;
-mod search;
-
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use self::search::{Found, Point};
-use crate::form::{Form, Mix, NewTerms, Symbol, Terms, coefficient, divisor, floor, remainder, sum, times};
-use crate::kept::Kept;
-use crate::slice::{Op, Origin};
+use super::affine::{Form, Mix, NewTerms, Symbol, Terms, coefficient, divisor, floor, remainder, sum, times};
+use super::point::{Found, Point};
+use super::stack::Kept;
+use crate::ir::{Op, Origin};
 
 /// What an address counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,20 +30,20 @@ pub(crate) enum Base {
 }
 
 #[derive(Debug)]
-struct Known {
-    low: i128,
-    high: i128,
-    origin: Origin,
+pub(super) struct Known {
+    pub(super) low: i128,
+    pub(super) high: i128,
+    pub(super) origin: Origin,
     /// File and line of the step that made it.
-    at: (u32, u32),
+    pub(super) at: (u32, u32),
     /// Whether each use may see another value: nothing is ever assumed of it but its range.
-    is_unstable: bool,
-    made: Made,
+    pub(super) is_unstable: bool,
+    pub(super) made: Made,
 }
 
 /// What a symbol was made as.
 #[derive(Debug)]
-enum Made {
+pub(super) enum Made {
     /// A number of which nothing but the range is known.
     Number,
     /// An address: the place in the list of bases.
@@ -77,11 +72,11 @@ pub(crate) struct Between {
 
 /// A form divided by a number, rounded down.
 #[derive(Clone, Debug)]
-struct Quotient {
-    form: Form,
-    by: i128,
+pub(super) struct Quotient {
+    pub(super) form: Form,
+    pub(super) by: i128,
     /// `0 <= form - by * quotient <= by - 1`.
-    facts: SmallVec<[Fact; 2]>,
+    pub(super) facts: SmallVec<[Fact; 2]>,
 }
 
 /// Of which two numbers a symbol is the larger one, or the smaller one.
@@ -120,38 +115,38 @@ pub(crate) enum Value {
 
 /// `terms <= bound`.
 #[derive(Clone, Debug)]
-struct Fact {
-    terms: Terms,
-    bound: i128,
+pub(super) struct Fact {
+    pub(super) terms: Terms,
+    pub(super) bound: i128,
     /// It holds for all values of the symbols, as the definition of a quotient does.
-    is_definition: bool,
+    pub(super) is_definition: bool,
     /// Its symbols and their signs.
-    signs: u64,
+    pub(super) signs: u64,
 }
 
 impl Fact {
-    fn new(terms: Terms, bound: i128, is_definition: bool) -> Self {
+    pub(super) fn new(terms: Terms, bound: i128, is_definition: bool) -> Self {
         Self { signs: signs(&terms), terms, bound, is_definition }
     }
 }
 
 /// Returns the bit of a symbol in a set that may have others, too.
-fn mark(symbol: Symbol) -> u64 {
+pub(super) fn mark(symbol: Symbol) -> u64 {
     1 << (symbol % 64)
 }
 
 /// Returns a bit for each symbol and its sign. Terms without a common bit have no common symbol and sign.
-fn signs(terms: &[(Symbol, i128)]) -> u64 {
+pub(super) fn signs(terms: &[(Symbol, i128)]) -> u64 {
     terms.iter().fold(0, |all, (symbol, factor)| all | 1 << ((symbol * 2 + u32::from(*factor > 0)) % 64))
 }
 
 /// Returns the bits of the same symbols with the other signs: each symbol has two bits.
-fn opposite(signs: u64) -> u64 {
+pub(super) fn opposite(signs: u64) -> u64 {
     (signs & NEGATIVE) << 1 | (signs >> 1) & NEGATIVE
 }
 
 /// Returns the terms of a form and its bound without their common divisor and the constant.
-fn reduced(form: &Form, bound: i128) -> (Terms, i128) {
+pub(super) fn reduced(form: &Form, bound: i128) -> (Terms, i128) {
     match form.divisor() {
         0 | 1 => (form.terms.clone(), bound),
         common => {
@@ -178,17 +173,17 @@ enum Kind {
 pub(crate) struct State {
     pub(crate) registers: Vec<Value>,
     /// Ranges that are narrower than those of the symbols, by symbol.
-    limits: Vec<(Symbol, i128, i128)>,
+    pub(super) limits: Vec<(Symbol, i128, i128)>,
     /// A bit for each symbol that has such a range, and for others.
-    limited: u64,
-    facts: Rc<Vec<Fact>>,
+    pub(super) limited: u64,
+    pub(super) facts: Rc<Vec<Fact>>,
     pub(crate) kept: Kept,
     /// States of one number have the same limits and facts.
-    number: u64,
+    pub(super) number: u64,
 }
 
 /// More facts than these are forgotten: that is sound, and bounds the work.
-const MOST_FACTS: usize = 48;
+pub(super) const MOST_FACTS: usize = 48;
 /// Symbols and bounds for which there is room from the start.
 const MOST_EXPECTED: usize = 400;
 /// Facts that a case may learn.
@@ -196,9 +191,9 @@ const ROOM: usize = 6;
 /// Times that facts are looked through for those that may be forgotten.
 const MOST_SWEEPS: u32 = 200;
 /// Combinations of facts that one bound may try.
-const TRIES: u32 = 90;
+pub(super) const TRIES: u32 = 90;
 /// Smaller or larger numbers within others that are divided.
-const MOST_EXTREMES: u32 = 6;
+pub(super) const MOST_EXTREMES: u32 = 6;
 
 impl State {
     pub(crate) fn new(registers: Vec<Value>) -> Self {
@@ -240,22 +235,22 @@ impl State {
 
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
-    known: Vec<Known>,
-    bases: Vec<Base>,
-    quotients: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
+    pub(super) known: Vec<Known>,
+    pub(super) bases: Vec<Base>,
+    pub(super) quotients: HashMap<(Form, i128), Symbol, BuildHasherDefault<Mix>>,
     /// Upper bounds of terms, by the number of the state and the depth of the search.
-    bounds: HashMap<(u64, u32, Terms), Found, BuildHasherDefault<Mix>>,
+    pub(super) bounds: HashMap<(u64, u32, Terms), Found, BuildHasherDefault<Mix>>,
     /// The last number of a state.
-    states: u64,
+    pub(super) states: u64,
     /// How many bounds were computed.
     pub(crate) work: u64,
     /// Quotients of smaller or larger numbers that are looked for, one for the other.
-    extremes: u32,
-    tries: u32,
+    pub(super) extremes: u32,
+    pub(super) tries: u32,
     /// The point that was looked at last.
-    point: Point,
+    pub(super) point: Point,
     /// How often facts were looked through for unused ones.
-    sweeps: u32,
+    pub(super) sweeps: u32,
 }
 
 /// The range of a number of bits.
@@ -359,7 +354,7 @@ impl Symbols {
         }
     }
 
-    fn is_base(&self, symbol: Symbol) -> bool {
+    pub(super) fn is_base(&self, symbol: Symbol) -> bool {
         matches!(self.known[symbol as usize].made, Made::Base(_))
     }
 
@@ -411,7 +406,7 @@ impl Symbols {
         seen
     }
 
-    fn limits(&self, state: &State, symbol: Symbol) -> (i128, i128) {
+    pub(super) fn limits(&self, state: &State, symbol: Symbol) -> (i128, i128) {
         let known = &self.known[symbol as usize];
         if state.limited & mark(symbol) == 0 {
             return (known.low, known.high);
@@ -423,7 +418,7 @@ impl Symbols {
     }
 
     /// Gives a state a number of its own: its limits or facts have changed.
-    fn changes(&mut self, state: &mut State) {
+    pub(super) fn changes(&mut self, state: &mut State) {
         self.states += 1;
         state.number = self.states;
     }
@@ -476,7 +471,7 @@ impl Symbols {
     }
 
     /// Enters a fact in the list.
-    fn enter(&mut self, state: &mut State, new: Fact) {
+    pub(super) fn enter(&mut self, state: &mut State, new: Fact) {
         if state.facts.len() >= MOST_FACTS {
             self.forget_unused(state);
         }
@@ -557,7 +552,7 @@ impl Symbols {
     }
 
     /// Adds `factor * symbol <= bound`. Returns whether it can hold.
-    fn limit(&mut self, state: &mut State, symbol: Symbol, factor: i128, bound: i128) -> bool {
+    pub(super) fn limit(&mut self, state: &mut State, symbol: Symbol, factor: i128, bound: i128) -> bool {
         let (mut low, mut high) = self.limits(state, symbol);
         let before = (low, high);
         let most = floor(bound, factor.abs());

@@ -1,9 +1,8 @@
 //! Goes through the rounds of a loop one by one.
 
-use crate::flow::{Ends, GaveUp, Walk};
-use crate::form::Form;
-use crate::slice::Loop;
-use crate::state::{State, Test, Value};
+use crate::domain::{Form, State, Test, Value};
+use crate::engine::interpreter::{Ends, GaveUp, Walk};
+use crate::ir::Loop;
 
 /// Rounds that are gone through one by one.
 const MOST_ROUNDS: usize = 40;

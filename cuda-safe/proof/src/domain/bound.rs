@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 
-use super::search::{Found, Point};
-use super::{Made, State, Symbols, TRIES, opposite, signs};
-use crate::form::{Form, NewTerms, Symbol, Terms, divisor, floor, gcd, sum, times};
+use super::affine::{Form, NewTerms, Symbol, Terms, divisor, floor, gcd, sum, times};
+use super::point::{Found, Point};
+use super::state::{Made, State, Symbols, TRIES, opposite, signs};
 
 /// Ways to part an offset into a row and a column.
 const MOST_GAPS: usize = 4;

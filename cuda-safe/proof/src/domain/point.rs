@@ -1,6 +1,6 @@
 //! What a search for a bound keeps: bounds that were found, and a point that it tries.
 
-use crate::form::Symbol;
+use super::affine::Symbol;
 
 /// A bound that was found.
 #[derive(Debug)]

@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::analysis::Analysis;
-use crate::form::{Form, Symbol, remainder};
-use crate::slice::{Op, Operand, Step};
-use crate::state::{State, Test, Value, range_of};
+use crate::domain::{Form, State, Symbol, Test, Value, range_of, remainder};
+use crate::engine::analysis::Analysis;
+use crate::ir::{Op, Operand, Step};
 
 /// Tests within tests: of deeper ones nothing is known.
 const DEEPEST: u8 = 32;

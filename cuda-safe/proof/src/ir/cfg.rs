@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::slice::{Block, Effect, Graph, Loop, Op, Operand, Set, Step};
+use super::inst::{Block, Effect, Graph, Loop, Op, Operand, Set, Step};
 
 impl Set {
     pub(crate) fn contains(&self, number: usize) -> bool {

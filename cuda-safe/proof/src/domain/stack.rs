@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::form::Form;
+use super::affine::Form;
 
 /// Pairs that are remembered.
 const MOST_PAIRS: usize = 8;

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
-use crate::flow::{GaveUp, Walk};
+use crate::domain::Base;
+use crate::engine::{Access, Analysis, Doubt, FARTHEST, GaveUp, Walk};
+use crate::ir::{Effect, Kernel, Op, Origin, Space};
 use crate::launch::Launch;
-use crate::slice::{Effect, Kernel, Op, Origin, Space};
-use crate::state::Base;
 
 /// Work that [`prove`] spends at most, five to twenty milliseconds. A step of the kernel counts four, and
 /// a bound of a form one, or more if its form is long or there are many facts.
@@ -394,8 +393,8 @@ impl Kernel {
     /// analysis does not know. A build script can warn of them. An empty list promises nothing.
     #[must_use]
     pub fn doubts(&self) -> Vec<Refusal> {
-        let doubt = |step: &crate::slice::Step| {
-            let [crate::slice::Operand::Number(text)] = step.from[..] else { return None };
+        let doubt = |step: &crate::ir::Step| {
+            let [crate::ir::Operand::Number(text)] = step.from[..] else { return None };
             let text = self.texts.get(usize::try_from(text).ok()?)?;
             let origin = (Origin::Exact, step.at);
             Some(refusal(self, &Doubt { at: step.at, reason: text.clone(), origin }, false))
@@ -407,7 +406,7 @@ impl Kernel {
     /// analysis does not know, before the first branch.
     #[must_use]
     pub fn never(&self) -> Option<Refusal> {
-        let is_end = |step: &&crate::slice::Step| matches!(step.effect(), Effect::Jump | Effect::Refuse);
+        let is_end = |step: &&crate::ir::Step| matches!(step.effect(), Effect::Jump | Effect::Refuse);
         let first = self.steps.iter().find(is_end)?;
         // It is the first doubt of all.
         self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())

@@ -4,10 +4,9 @@
 //! the number, and roundings keep the order of numbers and leave whole ones as they are. So a float between
 //! two whole numbers becomes an integer between them, however it is rounded.
 
-use crate::analysis::Analysis;
-use crate::form::Form;
-use crate::slice::{Op, Origin, Step};
-use crate::state::{Between, State, range_of};
+use crate::domain::{Between, Form, State, range_of};
+use crate::engine::analysis::Analysis;
+use crate::ir::{Op, Origin, Step};
 
 /// Up to this, floats of a number of bits have all whole numbers.
 fn exact(bits: u32) -> i128 {

@@ -9,11 +9,10 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::flow::{Ends, GaveUp, Walk};
-use crate::form::{Form, Symbol, gcd};
-use crate::slice::{Loop, Op, Space, Step};
-use crate::state::{State, Test, Value, range_of};
-use crate::step::signed;
+use crate::domain::{Form, State, Symbol, Test, Value, gcd, range_of};
+use crate::engine::interpreter::{Ends, GaveUp, Walk};
+use crate::engine::transfer::signed;
+use crate::ir::{Loop, Op, Space, Step};
 
 /// Tests that are looked at for invariants of a loop.
 const MOST_TESTS: u32 = 200;

@@ -3,10 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::analysis::{Access, Analysis, Doubt, FARTHEST, Part};
-use crate::form::{Form, gcd, remainder};
-use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
-use crate::state::{Base, State, Value, range_of};
+use crate::domain::{Base, Form, State, Value, gcd, range_of, remainder};
+use crate::engine::analysis::{Access, Analysis, Doubt, FARTHEST, Part};
+use crate::ir::{Loaded, Op, Operand, Origin, Space, Step};
 
 /// The bytes of the barrier in the grid's workspace: cooperative groups' headers have its layout, a word with
 /// the workspace's size and a word that the blocks count in.

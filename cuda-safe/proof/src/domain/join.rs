@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::{Fact, MOST_FACTS, State, Symbols, TRIES, mark, opposite};
-use crate::form::{Form, Symbol, Terms, floor, gcd, remainder};
+use super::affine::{Form, Symbol, Terms, floor, gcd, remainder};
+use super::state::{Fact, MOST_FACTS, State, Symbols, TRIES, mark, opposite};
 
 impl Symbols {
     /// Returns a form for a value that is `a` where `one` holds and `b` where `other` does, with what is

@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::form::{Form, Symbol, Terms};
+use crate::domain::{Base, Form, State, Symbol, Symbols, Terms, Value, range_of};
+use crate::ir::{Kernel, Operand, Origin, Space, Special};
 use crate::launch::Launch;
-use crate::slice::{Kernel, Operand, Origin, Space, Special};
-use crate::state::{Base, State, Symbols, Value, range_of};
 
 /// Offsets that no memory has: an index without a bound.
 pub(crate) const FARTHEST: i128 = 1 << 44;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
-use crate::slice::{Effect, Graph, Kernel, Op, Operand, Origin, Space, Step};
-use crate::state::range_of;
+use crate::domain::range_of;
+use crate::ir::{Effect, Graph, Kernel, Op, Operand, Origin, Space, Step};
 
 /// Branches one after the other that a branch is followed through.
 const MOST_JUMPS: u32 = 8;

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::analysis::{Analysis, Doubt};
-use crate::form::Form;
-use crate::slice::{Effect, Graph, Loop, Op, Origin, Step};
-use crate::state::{State, Test, Value};
+use crate::domain::{Form, State, Test, Value};
+use crate::engine::analysis::{Analysis, Doubt};
+use crate::ir::{Effect, Graph, Loop, Op, Origin, Step};
 
 /// States that a block keeps apart.
 const MOST_APART: usize = 4;

@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 
-use super::{Extreme, Fact, MOST_EXTREMES, Made, Quotient, State, Symbols, range_of, reduced};
-use crate::form::{Form, Symbol, floor, gcd, remainder};
-use crate::slice::Origin;
+use super::affine::{Form, Symbol, floor, gcd, remainder};
+use super::state::{Extreme, Fact, MOST_EXTREMES, Made, Quotient, State, Symbols, range_of, reduced};
+use crate::ir::Origin;
 
 impl Symbols {
     /// Returns the quotient of a form and a positive number, rounded down.

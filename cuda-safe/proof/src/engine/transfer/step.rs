@@ -4,12 +4,10 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::analysis::{Analysis, Doubt};
-use crate::form::{Form, Symbol, gcd, remainder};
-use crate::kept::Kept;
-use crate::refine::{not, or};
-use crate::slice::{Effect, Op, Operand, Origin, Space, Step};
-use crate::state::{Base, Extreme, State, Test, Value, range_of};
+use crate::domain::{Base, Extreme, Form, Kept, State, Symbol, Test, Value, gcd, range_of, remainder};
+use crate::engine::analysis::{Analysis, Doubt};
+use crate::engine::transfer::predicate::{not, or};
+use crate::ir::{Effect, Op, Operand, Origin, Space, Step};
 
 /// Comparisons of a test from which the value that it chooses gets bounds.
 const MOST_COMPARED: u32 = 6;
