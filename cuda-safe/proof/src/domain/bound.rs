@@ -1,10 +1,11 @@
-//! Searches for bounds of forms: what the ranges of symbols and combinations of facts say of a form.
+//! Searches for bounds of expressions: what the ranges of symbols and combinations of constraints say of a
+//! expression.
 
 use smallvec::SmallVec;
 
-use super::affine::{Form, NewTerms, Symbol, Terms, divisor, floor, gcd, sum, times};
-use super::point::{Found, Point};
-use super::state::{Made, State, Symbols, TRIES, opposite, signs};
+use super::affine::{Affine, NewTerms, Symbol, Terms, divisor, floor, gcd, sum, times};
+use super::state::{COMBINATIONS, Definition, State, Symbols, opposite, signs};
+use super::witness::{Found, Witness};
 
 /// Ways to part an offset into a row and a column.
 const MOST_GAPS: usize = 4;
@@ -21,11 +22,11 @@ struct Ranged {
     most: Option<i128>,
 }
 
-/// Returns the smallest factor of a fact that removes one of the terms, as a fraction.
-fn removing(terms: &[(Symbol, i128)], fact: &[(Symbol, i128)]) -> Option<(i128, i128)> {
+/// Returns the smallest factor of a constraint that removes one of the terms, as a fraction.
+fn removing(terms: &[(Symbol, i128)], constraint: &[(Symbol, i128)]) -> Option<(i128, i128)> {
     let mut factor: Option<(i128, i128)> = None;
     let mut left = terms;
-    for (symbol, own) in fact {
+    for (symbol, own) in constraint {
         while let [(other, _), rest @ ..] = left
             && other < symbol
         {
@@ -52,13 +53,13 @@ fn removing(terms: &[(Symbol, i128)], fact: &[(Symbol, i128)]) -> Option<(i128, 
 impl Symbols {
     /// Adds the largest value of a term to a sum.
     pub(super) fn up(&self, state: &State, sum: i128, (symbol, factor): (Symbol, i128)) -> Option<i128> {
-        let (low, high) = self.limits(state, symbol);
+        let (low, high) = self.interval(state, symbol);
         sum.checked_add(times(factor, if factor > 0 { high } else { low })?)
     }
 
     /// Adds the smallest value of a term to a sum.
     pub(super) fn down(&self, state: &State, sum: i128, (symbol, factor): (Symbol, i128)) -> Option<i128> {
-        let (low, high) = self.limits(state, symbol);
+        let (low, high) = self.interval(state, symbol);
         sum.checked_add(times(factor, if factor > 0 { low } else { high })?)
     }
 
@@ -114,9 +115,9 @@ impl Symbols {
     }
 
     /// Returns an upper bound of the terms: the ranges of the symbols, and combinations of up to `depth`
-    /// facts, each with a factor that removes a symbol (Farkas). A bound that is no more than the goal is
-    /// good enough.
-    pub(super) fn largest(
+    /// constraints, each with a factor that removes a symbol (Farkas). A bound that is no more than the goal
+    /// is good enough.
+    pub(super) fn upper_bound(
         &mut self,
         state: &State,
         terms: &[(Symbol, i128)],
@@ -124,78 +125,80 @@ impl Symbols {
         goal: i128,
     ) -> Option<i128> {
         let best = self.by_ranges(state, terms);
-        if depth == 0 || best.is_some_and(|best| best <= goal) || self.reaches(state, terms, depth) {
+        if depth == 0 || best.is_some_and(|best| best <= goal) || self.has_witness(state, terms, depth) {
             self.work += 1 + terms.len() as u64 / 4;
             return best;
         }
-        self.largest_from(state, terms, depth, goal, (usize::MAX, 0))
+        self.combine(state, terms, depth, goal, (usize::MAX, 0))
     }
 
     /// Returns whether a point is found at which the terms have the largest value that the ranges allow, and
-    /// at which all facts hold that a search as deep would combine: it would find no better bound.
-    fn reaches(&mut self, state: &State, terms: &[(Symbol, i128)], depth: u32) -> bool {
-        self.work += state.facts.len() as u64 / 16;
-        let mut point = std::mem::take(&mut self.point);
-        point.clear(self.known.len());
+    /// at which all constraints hold that a search as deep would combine: it would find no better bound.
+    fn has_witness(&mut self, state: &State, terms: &[(Symbol, i128)], depth: u32) -> bool {
+        self.work += state.constraints.len() as u64 / 16;
+        let mut witness = std::mem::take(&mut self.witness);
+        witness.clear(self.known.len());
         let aim = |(symbol, factor): &(Symbol, i128)| {
-            self.aim(state, &mut point, *symbol, *factor > 0, MOST_QUOTIENTS)
+            self.aim(state, &mut witness, *symbol, *factor > 0, MOST_QUOTIENTS)
         };
-        let is_reached = terms.iter().all(aim) && self.holds(state, &mut point, signs(terms), depth);
-        self.point = point;
+        let is_reached = terms.iter().all(aim) && self.holds(state, &mut witness, signs(terms), depth);
+        self.witness = witness;
         is_reached
     }
 
     /// Sets a symbol to an end of its range, if what it was made of lets it have that value.
-    fn aim(&self, state: &State, point: &mut Point, symbol: Symbol, is_up: bool, depth: u32) -> bool {
-        let (low, high) = self.limits(state, symbol);
+    fn aim(&self, state: &State, witness: &mut Witness, symbol: Symbol, is_up: bool, depth: u32) -> bool {
+        let (low, high) = self.interval(state, symbol);
         let end = if is_up { high } else { low };
-        if let Some(value) = point.get(symbol) {
+        if let Some(value) = witness.get(symbol) {
             return value == end;
         }
-        if let (Made::Floor(quotient), 1..) = (&self.known[symbol as usize].made, depth) {
-            for (symbol, factor) in &quotient.form.terms {
-                self.aim(state, point, *symbol, is_up == (*factor > 0), depth - 1);
+        if let (Definition::Floor(quotient), 1..) = (&self.known[symbol as usize].definition, depth) {
+            for (symbol, factor) in &quotient.expr.terms {
+                self.aim(state, witness, *symbol, is_up == (*factor > 0), depth - 1);
             }
         }
-        point.set(symbol, end);
+        witness.set(symbol, end);
         true
     }
 
     /// Returns the value of a symbol at a point, which gets one if it has none.
-    fn at(&self, state: &State, point: &mut Point, symbol: Symbol, depth: u32) -> i128 {
-        if let Some(value) = point.get(symbol) {
+    fn at(&self, state: &State, witness: &mut Witness, symbol: Symbol, depth: u32) -> i128 {
+        if let Some(value) = witness.get(symbol) {
             return value;
         }
-        let (low, high) = self.limits(state, symbol);
-        let wanted = match (&self.known[symbol as usize].made, depth) {
-            (Made::Floor(quotient), 1..) => {
+        let (low, high) = self.interval(state, symbol);
+        let wanted = match (&self.known[symbol as usize].definition, depth) {
+            (Definition::Floor(quotient), 1..) => {
                 let sum =
-                    quotient.form.terms.iter().try_fold(quotient.form.constant, |sum, (symbol, factor)| {
-                        sum.checked_add(times(*factor, self.at(state, point, *symbol, depth - 1))?)
+                    quotient.expr.terms.iter().try_fold(quotient.expr.constant, |sum, (symbol, factor)| {
+                        sum.checked_add(times(*factor, self.at(state, witness, *symbol, depth - 1))?)
                     });
                 sum.map_or(0, |sum| floor(sum, quotient.by))
             }
             _ => 0,
         };
         let value = wanted.max(low).min(high);
-        point.set(symbol, value);
+        witness.set(symbol, value);
         value
     }
 
-    /// Returns whether the facts hold at a point that a search may use: those with a symbol and sign of the
-    /// terms, then those with one of what is left, and so on.
-    fn holds(&mut self, state: &State, point: &mut Point, signs: u64, depth: u32) -> bool {
+    /// Returns whether the constraints hold at a point that a search may use: those with a symbol and sign of
+    /// the terms, then those with one of what is left, and so on.
+    fn holds(&mut self, state: &State, witness: &mut Witness, signs: u64, depth: u32) -> bool {
         let (mut seen, mut open) = (0, signs);
         for _ in 0..depth {
             let mut next = 0;
-            for fact in state.facts.iter().filter(|it| it.signs & open != 0 && it.signs & seen == 0) {
-                let sum = fact.terms.iter().try_fold(0_i128, |sum, (symbol, factor)| {
-                    sum.checked_add(times(*factor, self.at(state, point, *symbol, MOST_QUOTIENTS))?)
+            for constraint in
+                state.constraints.iter().filter(|it| it.signs & open != 0 && it.signs & seen == 0)
+            {
+                let sum = constraint.terms.iter().try_fold(0_i128, |sum, (symbol, factor)| {
+                    sum.checked_add(times(*factor, self.at(state, witness, *symbol, MOST_QUOTIENTS))?)
                 });
-                if sum.is_none_or(|sum| sum > fact.bound) {
+                if sum.is_none_or(|sum| sum > constraint.bound) {
                     return false;
                 }
-                next |= opposite(fact.signs);
+                next |= opposite(constraint.signs);
             }
             seen |= open;
             open = next & !seen;
@@ -207,8 +210,8 @@ impl Symbols {
     }
 
     /// Searches further. Facts behind the first one that could have been combined with the terms earlier,
-    /// too, were: each set of facts is looked at in one order.
-    fn largest_from(
+    /// too, were: each set of constraints is looked at in one order.
+    fn combine(
         &mut self,
         state: &State,
         terms: &[(Symbol, i128)],
@@ -223,7 +226,7 @@ impl Symbols {
         let mut ranged = SmallVec::<[Ranged; 6]>::new();
         let mut best = Some(0_i128);
         for (symbol, factor) in terms.iter().copied() {
-            let (low, high) = self.limits(state, symbol);
+            let (low, high) = self.interval(state, symbol);
             let most = times(factor, if factor > 0 { high } else { low });
             best = best.and_then(|best| best.checked_add(most?));
             ranged.push(Ranged { symbol, factor, low, high, most });
@@ -236,27 +239,27 @@ impl Symbols {
             let reduced: NewTerms =
                 terms.iter().map(|(symbol, factor)| (*symbol, floor(*factor, common))).collect();
             return self
-                .largest_from(state, &reduced, depth, floor(goal, common), (first, earlier))?
+                .combine(state, &reduced, depth, floor(goal, common), (first, earlier))?
                 .checked_mul(common);
         }
         self.tries -= 1;
-        self.work += state.facts.len() as u64 / 8;
+        self.work += state.constraints.len() as u64 / 8;
         let signs = signs(terms);
         // What was learnt last is tried first.
-        for (at, fact) in state.facts.iter().enumerate().rev() {
-            if fact.signs & signs == 0 || at > first && fact.signs & earlier != 0 {
+        for (at, constraint) in state.constraints.iter().enumerate().rev() {
+            if constraint.signs & signs == 0 || at > first && constraint.signs & earlier != 0 {
                 continue;
             }
-            let Some((above, below)) = removing(terms, &fact.terms) else { continue };
-            let Some(own) = times(above, fact.bound) else { continue };
+            let Some((above, below)) = removing(terms, &constraint.terms) else { continue };
+            let Some(own) = times(above, constraint.bound) else { continue };
             let rest = if depth == 1 {
                 // Only the ranges are asked for: the sum of the terms need not be made.
                 self.work += 1 + terms.len() as u64 / 4;
-                self.sum_by_ranges(state, (&ranged, below), (&fact.terms, above))
+                self.sum_by_ranges(state, (&ranged, below), (&constraint.terms, above))
             } else {
                 let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
-                sum(terms, below, &fact.terms, -above, terms.len() + 2)
-                    .and_then(|rest| self.largest_from(state, &rest, depth - 1, wanted, (at, signs)))
+                sum(terms, below, &constraint.terms, -above, terms.len() + 2)
+                    .and_then(|rest| self.combine(state, &rest, depth - 1, wanted, (at, signs)))
             };
             let Some(sum) = rest.and_then(|rest| own.checked_add(rest)) else { continue };
             let found = floor(sum, below);
@@ -268,79 +271,82 @@ impl Symbols {
         best
     }
 
-    pub(crate) fn high(&mut self, state: &State, form: &Form, depth: u32) -> Option<i128> {
-        self.high_or(state, form, depth, i128::MIN)
+    pub(crate) fn high(&mut self, state: &State, expr: &Affine, depth: u32) -> Option<i128> {
+        self.high_or(state, expr, depth, i128::MIN)
     }
 
     /// Returns a bound, the least one that is known if it is more than the goal.
-    pub(crate) fn high_or(&mut self, state: &State, form: &Form, depth: u32, goal: i128) -> Option<i128> {
-        let simple = self.by_ranges(state, &form.terms).and_then(|it| it.checked_add(form.constant));
-        if depth == 0 || state.facts.is_empty() || simple.is_some_and(|it| it <= goal) {
+    pub(crate) fn high_or(&mut self, state: &State, expr: &Affine, depth: u32, goal: i128) -> Option<i128> {
+        let simple = self.by_ranges(state, &expr.terms).and_then(|it| it.checked_add(expr.constant));
+        if depth == 0 || state.constraints.is_empty() || simple.is_some_and(|it| it <= goal) {
             self.work += 1;
             return simple;
         }
-        let key = (state.number, depth, form.terms.clone());
-        let goal = goal.saturating_sub(form.constant);
+        let key = (state.number, depth, expr.terms.clone());
+        let goal = goal.saturating_sub(expr.constant);
         let is_enough = |most: Option<i128>| most.is_some_and(|most| most <= goal);
         let found = self.bounds.get(&key).filter(|it| it.is_least || is_enough(it.most));
         let found = if let Some(found) = found {
             self.work += 1;
             found.most
         } else {
-            self.tries = TRIES;
-            let most = self.largest(state, &form.terms, depth, goal);
+            self.tries = COMBINATIONS;
+            let most = self.upper_bound(state, &expr.terms, depth, goal);
             self.bounds.insert(key, Found { most, is_least: !is_enough(most) });
             most
         };
-        found?.checked_add(form.constant)
+        found?.checked_add(expr.constant)
     }
 
-    /// Returns whether a form is within the bounds.
+    /// Returns whether an expression is within the bounds.
     pub(crate) fn is_within(
         &mut self,
         state: &State,
-        form: &Form,
+        expr: &Affine,
         depth: u32,
         (low, high): (i128, i128),
     ) -> bool {
-        if !self.is_at_most(state, form, depth, high) {
+        if !self.is_at_most(state, expr, depth, high) {
             return false;
         }
-        let least = self.ends(state, &form.terms).0.and_then(|least| least.checked_add(form.constant));
+        let least = self.ends(state, &expr.terms).0.and_then(|least| least.checked_add(expr.constant));
         if least.is_some_and(|least| least >= low) {
             self.work += 1;
             return true;
         }
-        form.times(-1).is_some_and(|opposite| self.is_at_most(state, &opposite, depth, -low))
+        expr.times(-1).is_some_and(|opposite| self.is_at_most(state, &opposite, depth, -low))
     }
 
-    /// Returns whether a form is at most a number.
-    pub(crate) fn is_at_most(&mut self, state: &State, form: &Form, depth: u32, bound: i128) -> bool {
-        self.high_or(state, form, depth, bound).is_some_and(|most| most <= bound)
+    /// Returns whether an expression is at most a number.
+    pub(crate) fn is_at_most(&mut self, state: &State, expr: &Affine, depth: u32, bound: i128) -> bool {
+        self.high_or(state, expr, depth, bound).is_some_and(|most| most <= bound)
     }
 
-    /// Returns a bound of an offset, as `high_or` does. That of a row and a column takes as many facts as
-    /// both do. So the terms with large factors, and those with small ones, are bounded by themselves, too:
-    /// the sum of both bounds is a bound.
-    pub(crate) fn high_in_parts(&mut self, state: &State, form: &Form, goal: i128) -> Option<i128> {
-        let whole = self.high_or(state, form, 3, goal);
-        if form.terms.len() < 4 || whole.is_some_and(|whole| whole <= goal) {
+    /// Returns a bound of an offset, as `high_or` does. That of a row and a column takes as many constraints
+    /// as both do. So the terms with large factors, and those with small ones, are bounded by themselves,
+    /// too: the sum of both bounds is a bound.
+    pub(crate) fn high_in_parts(&mut self, state: &State, expr: &Affine, goal: i128) -> Option<i128> {
+        let whole = self.high_or(state, expr, 3, goal);
+        if expr.terms.len() < 4 || whole.is_some_and(|whole| whole <= goal) {
             return whole;
         }
-        // Three facts at a time are enough for fewer.
-        let signs = signs(&form.terms);
-        let guards = state.facts.iter().filter(|fact| !fact.is_definition && fact.signs & signs != 0);
+        // Three constraints at a time are enough for fewer.
+        let signs = signs(&expr.terms);
+        let guards = state
+            .constraints
+            .iter()
+            .filter(|constraint| !constraint.is_definition && constraint.signs & signs != 0);
         if guards.count() < 4 {
             return whole;
         }
-        let mut factors: SmallVec<[i128; 8]> = form.terms.iter().map(|(_, factor)| factor.abs()).collect();
+        let mut factors: SmallVec<[i128; 8]> = expr.terms.iter().map(|(_, factor)| factor.abs()).collect();
         factors.sort_unstable();
         factors.dedup();
         let mut best = whole;
         for gap in factors.iter().take(factors.len() - 1).take(MOST_GAPS) {
-            let part = |is_large: bool| Form {
-                constant: if is_large { form.constant } else { 0 },
-                terms: form.terms.iter().copied().filter(|(_, it)| (it.abs() > *gap) == is_large).collect(),
+            let part = |is_large: bool| Affine {
+                constant: if is_large { expr.constant } else { 0 },
+                terms: expr.terms.iter().copied().filter(|(_, it)| (it.abs() > *gap) == is_large).collect(),
             };
             let parts = self.high(state, &part(true), 3).zip(self.high(state, &part(false), 3));
             if let Some(sum) = parts.and_then(|(large, small)| large.checked_add(small)) {
@@ -350,22 +356,22 @@ impl Symbols {
         best
     }
 
-    pub(crate) fn low(&mut self, state: &State, form: &Form, depth: u32) -> Option<i128> {
-        self.high(state, &form.times(-1)?, depth)?.checked_neg()
+    pub(crate) fn low(&mut self, state: &State, expr: &Affine, depth: u32) -> Option<i128> {
+        self.high(state, &expr.times(-1)?, depth)?.checked_neg()
     }
 
-    /// Returns the range of a form, if it has one. Where the facts cannot hold, its ends may cross: it is
-    /// returned from the lower to the higher one, because no value is there that it could lack.
-    pub(crate) fn range(&mut self, state: &State, form: &Form, depth: u32) -> Option<(i128, i128)> {
-        if let Some(value) = form.as_constant() {
+    /// Returns the range of an expression, if it has one. Where the constraints cannot hold, its ends may
+    /// cross: it is returned from the lower to the higher one, because no value is there that it could lack.
+    pub(crate) fn range(&mut self, state: &State, expr: &Affine, depth: u32) -> Option<(i128, i128)> {
+        if let Some(value) = expr.as_constant() {
             return Some((value, value));
         }
-        if depth == 0 || state.facts.is_empty() {
+        if depth == 0 || state.constraints.is_empty() {
             self.work += 2;
-            let (least, most) = self.ends(state, &form.terms);
-            return Some((least?.checked_add(form.constant)?, most?.checked_add(form.constant)?));
+            let (least, most) = self.ends(state, &expr.terms);
+            return Some((least?.checked_add(expr.constant)?, most?.checked_add(expr.constant)?));
         }
-        let (low, high) = (self.low(state, form, depth)?, self.high(state, form, depth)?);
+        let (low, high) = (self.low(state, expr, depth)?, self.high(state, expr, depth)?);
         Some((low.min(high), low.max(high)))
     }
 }

@@ -4,11 +4,11 @@
 mod affine;
 mod bound;
 mod join;
-mod point;
 mod quotient;
 mod stack;
 mod state;
+mod witness;
 
-pub(crate) use affine::{Form, Symbol, Terms, gcd, remainder};
+pub(crate) use affine::{Affine, Symbol, Terms, gcd, remainder};
 pub(crate) use stack::Kept;
-pub(crate) use state::{Base, Between, Extreme, State, Symbols, Test, Value, range_of};
+pub(crate) use state::{Extreme, FloatBounds, Region, State, Symbols, Test, Value, range_of};

@@ -7,6 +7,6 @@ mod transfer;
 mod unroll;
 
 pub(crate) use analysis::{Access, Analysis, Doubt, FARTHEST};
-pub(crate) use interpreter::{GaveUp, Walk};
+pub(crate) use interpreter::{GaveUp, Interpreter};
 #[cfg(test)]
 pub(crate) use transfer::signed;

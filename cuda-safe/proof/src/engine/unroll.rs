@@ -1,7 +1,7 @@
 //! Goes through the rounds of a loop one by one.
 
-use crate::domain::{Form, State, Test, Value};
-use crate::engine::interpreter::{Ends, GaveUp, Walk};
+use crate::domain::{Affine, State, Test, Value};
+use crate::engine::interpreter::{Ends, GaveUp, Interpreter};
 use crate::ir::Loop;
 
 /// Rounds that are gone through one by one.
@@ -16,13 +16,13 @@ struct Round {
     steps: u64,
     /// What is compared with zero by each test at which the round could have left the loop, in their order,
     /// and its range. `None` if a test is of another kind.
-    compared: Option<Vec<(Form, (i128, i128))>>,
+    compared: Option<Vec<(Affine, (i128, i128))>>,
 }
 
-impl Walk<'_, '_> {
+impl Interpreter<'_, '_> {
     /// Goes through the rounds one by one, if each decides whether another follows, and there are few.
-    pub(crate) fn by_rounds(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
-        if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
+    pub(crate) fn unroll(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
+        if self.not_unrolled.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
             return Ok(None);
         }
         let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
@@ -35,7 +35,7 @@ impl Walk<'_, '_> {
             if left.is_none_or(|left| go_on(&rounds, left)) {
                 break;
             }
-            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
+            let (backs, exits) = self.pass(&it.blocks, Some(it.header), vec![(it.header, state)])?;
             let is_open = !exits.is_empty();
             early.extend(exits);
             if backs.is_empty() {
@@ -46,7 +46,7 @@ impl Walk<'_, '_> {
             if is_open && (rounds.len() >= MOST_OPEN_ROUNDS || !self.reads_stack(it)) {
                 break;
             }
-            let Some(next) = self.meet_all(backs, it.header) else { break };
+            let Some(next) = self.join_all(backs, it.header) else { break };
             state = next;
             // A register of a function that was called is another one in the next call.
             for register in it.written.iter().map(|it| *it as usize) {
@@ -61,12 +61,12 @@ impl Walk<'_, '_> {
         self.leaving.truncate(leaving);
         self.round_steps += self.analysis.steps - before;
         self.analysis.forget(mark);
-        self.not_by_rounds.insert(it.header);
+        self.not_unrolled.insert(it.header);
         Ok(None)
     }
 
     /// Returns what the tests compared at which the last round could have left the loop.
-    fn compared(&mut self, it: &Loop, from: usize, state: &State) -> Option<Vec<(Form, (i128, i128))>> {
+    fn compared(&mut self, it: &Loop, from: usize, state: &State) -> Option<Vec<(Affine, (i128, i128))>> {
         let mut all = Vec::new();
         for (block, test) in self.leaving.get(from..)? {
             let block = self.graph.blocks.get(*block)?;

@@ -324,7 +324,7 @@ pub(crate) struct Block {
     /// The index of the loop whose header the block is.
     pub(crate) heads: Option<usize>,
     /// Registers whose values the block or a later one reads.
-    pub(crate) needed: Set,
+    pub(crate) live: Set,
 }
 
 /// A loop: a header and the blocks from which it is reached again.

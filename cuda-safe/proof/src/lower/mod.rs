@@ -49,7 +49,7 @@ pub fn kernels_with_architecture(text: &str) -> Result<(Vec<Kernel>, i32), Synta
     let bodies = bodies.filter_map(|(index, it)| Some((index, it.body.as_ref()?)));
     let kernel = |(index, body)| {
         let mut lowering = Lowering::kernel(&module, index, body)?;
-        lowering.keep_what_matters();
+        lowering.slice();
         Ok(lowering.kernel)
     };
     let kernels: Result<_, _> = bodies.map(kernel).collect();

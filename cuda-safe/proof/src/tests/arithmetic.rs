@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use super::oracle::Random;
-use crate::domain::{Form, State, Symbol, Symbols, Test, Value, range_of};
+use crate::domain::{Affine, State, Symbol, Symbols, Test, Value, range_of};
 use crate::engine::{Analysis, signed};
 use crate::ir::{Graph, Kernel, Op, Operand, Origin, Parameter, Step};
 use crate::{Argument, Launch};
 
 /// Returns what a form is, with numbers for the symbols.
-fn evaluate(form: &Form, values: &[(Symbol, i128)]) -> i128 {
+fn evaluate(form: &Affine, values: &[(Symbol, i128)]) -> i128 {
     form.terms.iter().fold(form.constant, |sum, (symbol, factor)| {
         let value = values.iter().find(|(own, _)| own == symbol);
         sum + factor * value.expect("a value for each symbol").1
@@ -77,13 +77,13 @@ fn a_bound_holds_for_every_point_that_the_facts_allow() {
         let mut state = State::default();
         let all: Vec<Symbol> = (0..3).map(|_| symbols.new_symbol(-4, 4, Origin::Exact, (0, 0))).collect();
         let mut form = || {
-            let mut form = Form::constant(pick(-3, 3));
+            let mut form = Affine::constant(pick(-3, 3));
             for symbol in &all {
-                form = form.plus(&Form::symbol(*symbol), pick(-3, 3)).unwrap();
+                form = form.plus(&Affine::symbol(*symbol), pick(-3, 3)).unwrap();
             }
             form
         };
-        let facts: Vec<Form> = (0..3).map(|_| form()).collect();
+        let facts: Vec<Affine> = (0..3).map(|_| form()).collect();
         let wanted = form();
         let is_possible = facts.iter().all(|fact| symbols.assume(&mut state, fact, 0));
         let range = symbols.range(&state, &wanted, 3);
@@ -240,11 +240,11 @@ fn every_instruction_on_eight_bits_is_within_what_the_analysis_says() {
                         let mut state = state.clone();
                         let test: Rc<Test> = analysis.test(&state, Operand::Register(16));
                         let is_possible =
-                            outcome.is_none_or(|outcome| analysis.refine(&mut state, &test, outcome));
+                            outcome.is_none_or(|outcome| analysis.assume(&mut state, &test, outcome));
                         analysis.step(&mut state, 1);
                         let bits = kernel.registers[to as usize];
                         let form = match &state.registers[to as usize] {
-                            Value::Number(form) => Form::clone(form),
+                            Value::Number(form) => Affine::clone(form),
                             _ => continue,
                         };
                         let reading = analysis.symbols.reading(&mut state, &form, bits, is_signed);

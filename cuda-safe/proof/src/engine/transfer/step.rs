@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::domain::{Base, Extreme, Form, Kept, State, Symbol, Test, Value, gcd, range_of, remainder};
+use crate::domain::{Affine, Extreme, Kept, Region, State, Symbol, Test, Value, gcd, range_of, remainder};
 use crate::engine::analysis::{Analysis, Doubt};
 use crate::engine::transfer::predicate::{not, or};
 use crate::ir::{Effect, Op, Operand, Origin, Space, Step};
@@ -12,7 +12,7 @@ use crate::ir::{Effect, Op, Operand, Origin, Space, Step};
 /// Comparisons of a test from which the value that it chooses gets bounds.
 const MOST_COMPARED: u32 = 6;
 /// A test, and the values where it holds and where it does not.
-pub(crate) type Chosen = (Rc<Test>, Form, Form);
+pub(crate) type Chosen = (Rc<Test>, Affine, Affine);
 
 impl Analysis<'_> {
     /// Applies a step that is no branch.
@@ -40,41 +40,41 @@ impl Analysis<'_> {
             let test = self.predicate(state, step);
             return self.set(state, to, Value::Test(test));
         }
-        // A form that became too large is forgotten.
+        // An expression that became too large is forgotten.
         let bits = self.bits(to);
         let value = match self.compute(state, step).filter(|_| bits <= 64) {
             None => Value::Unset,
-            Some(mut form) => {
-                // Of a number the register has the lowest bits only: a form that may be outside of the type's
-                // range is as good without multiples of what the type counts to.
+            Some(mut expr) => {
+                // Of a number the register has the lowest bits only: an expression that may be outside of the
+                // type's range is as good without multiples of what the type counts to.
                 let keeps = |(_, factor): &(Symbol, i128)| remainder(*factor, 1 << bits) != 0;
-                if !form.terms.iter().all(keeps)
+                if !expr.terms.iter().all(keeps)
                     && ![true, false]
                         .into_iter()
-                        .any(|is_signed| self.symbols.is_within(state, &form, 2, range_of(bits, is_signed)))
+                        .any(|is_signed| self.symbols.is_within(state, &expr, 2, range_of(bits, is_signed)))
                 {
-                    form.terms.retain(keeps);
-                    form.constant = signed(form.constant, bits);
+                    expr.terms.retain(keeps);
+                    expr.constant = signed(expr.constant, bits);
                 }
-                Value::Number(match form.as_constant() {
-                    Some(constant) => Form::constant(signed(constant, bits)),
-                    None => form,
+                Value::Number(match expr.as_constant() {
+                    Some(constant) => Affine::constant(signed(constant, bits)),
+                    None => expr,
                 })
             }
         };
         self.set(state, to, value);
     }
 
-    /// Returns the value that a step computes, or `None` if its form became too large.
-    fn compute(&mut self, state: &mut State, step: &Step) -> Option<Form> {
+    /// Returns the value that a step computes, or `None` if its expression became too large.
+    fn compute(&mut self, state: &mut State, step: &Step) -> Option<Affine> {
         let (bits, is_signed, at) = (step.bits, step.is_signed, step.at);
         let to_bits = step.to.first().map_or(bits, |to| self.bits(*to));
         match (step.op, &step.from[..]) {
             (Op::Unknown, [Operand::Number(low), Operand::Number(high), sources @ ..]) => {
                 let mut is_unstable = false;
                 for source in sources {
-                    let form = self.number(state, *source, at);
-                    is_unstable |= self.symbols.is_unstable(&form);
+                    let expr = self.number(state, *source, at);
+                    is_unstable |= self.symbols.is_unstable(&expr);
                 }
                 let (low, high) = (i128::from(*low), i128::from(*high));
                 // What is computed from a value that may differ at each use may differ as well.
@@ -97,7 +97,7 @@ impl Analysis<'_> {
                     && !matches!(*test, Test::Is(_))
                 {
                     let is_one = if a == 1 { test } else { not(&test) };
-                    let (zero, one) = (Form::constant(0), Form::constant(1));
+                    let (zero, one) = (Affine::constant(0), Affine::constant(1));
                     let value = self.choose(state, &not(&is_one), &zero, &one)?;
                     if let [(symbol, 1)] = value.terms[..] {
                         self.symbols.set_truth(symbol, is_one);
@@ -107,7 +107,7 @@ impl Analysis<'_> {
                 return self.choose(state, &test, &a, &b);
             }
             (_, operands) if step.is_of_floats() => {
-                let operands: SmallVec<[Form; 2]> =
+                let operands: SmallVec<[Affine; 2]> =
                     operands.iter().map(|it| self.number(state, *it, at)).collect();
                 return self.float(state, step, &operands);
             }
@@ -147,7 +147,7 @@ impl Analysis<'_> {
             }
             Op::Mul24 => {
                 let range = range_of(24, is_signed);
-                let fits = [&a, &b].iter().all(|form| self.symbols.is_within(state, form, 2, range));
+                let fits = [&a, &b].iter().all(|expr| self.symbols.is_within(state, expr, 2, range));
                 let product = if fits { self.product(state, &a, &b) } else { None };
                 Some(product.unwrap_or_else(|| nothing(self, bits)))
             }
@@ -173,7 +173,7 @@ impl Analysis<'_> {
                     return Some(nothing(self, bits));
                 };
                 if step.op == Op::Shl && least == most {
-                    return if least == all { Some(Form::constant(0)) } else { a.times(1 << least) };
+                    return if least == all { Some(Affine::constant(0)) } else { a.times(1 << least) };
                 }
                 let value = self.symbols.reading(state, &a, bits, is_signed);
                 if step.op == Op::Shr && least == most {
@@ -193,7 +193,7 @@ impl Analysis<'_> {
                 let (low, high) = high.map_or((1, 0), |high| (low << least, high));
                 Some(any(self, bits, low, high))
             }
-            Op::And if step.flag && !self.is_thorough => Some(nothing(self, bits)),
+            Op::And if step.flag && !self.is_partitioned => Some(nothing(self, bits)),
             Op::And | Op::Or | Op::Xor => {
                 let bitwise = |a: i128, b: i128| match step.op {
                     Op::And => a & b,
@@ -208,13 +208,13 @@ impl Analysis<'_> {
                         && !self.symbols.is_unstable(x)
                         && self.symbols.is_within(state, x, 1, (-1, 0))
                     {
-                        let (x, zero) = (x.clone(), Form::constant(0));
+                        let (x, zero) = (x.clone(), Affine::constant(0));
                         let test = Test::Compare { op: Op::Lt, bits, is_signed: true, a: x, b: zero.clone() };
                         return self.choose(state, &test, y, &zero);
                     }
                 }
                 if let (Some(x), Some(y)) = (x.as_constant(), y.as_constant()) {
-                    return Some(Form::constant(bitwise(signed(x, bits), signed(y, bits))));
+                    return Some(Affine::constant(bitwise(signed(x, bits), signed(y, bits))));
                 }
                 if let Some(constant) = y.as_constant() {
                     let mask = constant.rem_euclid(1 << bits);
@@ -233,7 +233,7 @@ impl Analysis<'_> {
                         return low.plus(&high, -1);
                     }
                     if step.op == Op::And && mask == 0 {
-                        return Some(Form::constant(0));
+                        return Some(Affine::constant(0));
                     }
                 }
                 if step.op != Op::And {
@@ -254,8 +254,8 @@ impl Analysis<'_> {
                     return Some(nothing(self, bits));
                 };
                 // The lowest bits that are zero in both stay zero, and for `and` those that are zero in one.
-                let lowest = |it: &Form| gcd(it.divisor(), it.constant);
-                let lowest = |it: &Form| (lowest(it) & -lowest(it)).max(1);
+                let lowest = |it: &Affine| gcd(it.divisor(), it.constant);
+                let lowest = |it: &Affine| (lowest(it) & -lowest(it)).max(1);
                 let (one, other) = (lowest(&x), lowest(&y));
                 let unit = if step.op == Op::And { one.max(other) } else { one.min(other) };
                 let ones = |value: i128| (1_i128 << (128 - value.max(0).leading_zeros()).min(100)) - 1;
@@ -313,22 +313,22 @@ impl Analysis<'_> {
         }
     }
 
-    fn unary(&mut self, state: &mut State, step: &Step, a: &Form, to_bits: u8) -> Option<Form> {
+    fn unary(&mut self, state: &mut State, step: &Step, a: &Affine, to_bits: u8) -> Option<Affine> {
         let bits = step.bits;
         match step.op {
-            Op::Mov => Some(Form::clone(a)),
+            Op::Mov => Some(Affine::clone(a)),
             Op::Neg => a.times(-1),
             Op::Not => a.times(-1)?.add(-1),
             Op::Abs => {
                 let value = self.symbols.reading(state, a, bits, true);
-                let zero = Form::constant(0);
+                let zero = Affine::constant(0);
                 let test = Test::Compare { op: Op::Ge, bits, is_signed: true, a: value.clone(), b: zero };
                 let opposite = value.times(-1)?;
                 self.choose(state, &test, &value, &opposite)
             }
             Op::Cvt => {
                 let from = u8::try_from(step.size).unwrap_or(64);
-                let mut value = Form::clone(a);
+                let mut value = Affine::clone(a);
                 if bits > from {
                     value = self.symbols.reading(state, &value, from, step.flag);
                 }
@@ -360,7 +360,7 @@ impl Analysis<'_> {
                     _ => (i128::from(low > 0), (1 << bits) - 1),
                 };
                 if least == most {
-                    return Some(Form::constant(least));
+                    return Some(Affine::constant(least));
                 }
                 let (origin, place) = self.symbols.origin(&value);
                 let origin =
@@ -373,37 +373,37 @@ impl Analysis<'_> {
             }
             Op::ToGeneric | Op::FromGeneric => {
                 let based = a.terms.iter().find_map(|(symbol, factor)| {
-                    self.symbols.base(*symbol).filter(|_| *factor == 1).map(|base| (*symbol, base))
+                    self.symbols.region(*symbol).filter(|_| *factor == 1).map(|region| (*symbol, region))
                 });
-                let Some((symbol, base)) = based else {
+                let Some((symbol, region)) = based else {
                     // Global memory has the same addresses in both; of others nothing is known.
-                    return (step.space == Space::Global).then(|| Form::clone(a));
+                    return (step.space == Space::Global).then(|| Affine::clone(a));
                 };
                 let space = |object: u32| self.kernel.objects[object as usize].space;
-                let other = match (step.op, base) {
-                    (_, Base::Parameter(..)) if step.space == Space::Global => base,
-                    (_, Base::Object(object))
+                let other = match (step.op, region) {
+                    (_, Region::Parameter(..)) if step.space == Space::Global => region,
+                    (_, Region::Object(object))
                         if step.space == Space::Global && space(object) == Space::Global =>
                     {
-                        base
+                        region
                     }
-                    (Op::ToGeneric, Base::Object(object)) if space(object) == step.space => {
-                        Base::Generic(object)
+                    (Op::ToGeneric, Region::Object(object)) if space(object) == step.space => {
+                        Region::Generic(object)
                     }
-                    (Op::FromGeneric, Base::Generic(object)) if space(object) == step.space => {
-                        Base::Object(object)
+                    (Op::FromGeneric, Region::Generic(object)) if space(object) == step.space => {
+                        Region::Object(object)
                     }
                     _ => return None,
                 };
-                if other == base {
-                    return Some(Form::clone(a));
+                if other == region {
+                    return Some(Affine::clone(a));
                 }
                 // The conversion adds a number to addresses within the space, and to no others.
-                let offset = a.replace(symbol, &Form::constant(0))?;
+                let offset = a.replace(symbol, &Affine::constant(0))?;
                 if !self.symbols.is_within(state, &offset, 2, (0, 1 << 24)) {
                     return None;
                 }
-                let other = self.base(other);
+                let other = self.region(other);
                 a.replace(symbol, &other)
             }
             _ => None,
@@ -413,7 +413,7 @@ impl Analysis<'_> {
     /// Returns the smaller one of two numbers, or the larger one. Two pairs with the same difference have
     /// values that follow from each other: `min(a, b)` is `b + min(a - b, 0)`, and `max(a, b)` is
     /// `a - min(a - b, 0)`.
-    fn extreme(&mut self, state: &mut State, step: &Step, a: Form, b: Form) -> Option<Form> {
+    fn extreme(&mut self, state: &mut State, step: &Step, a: Affine, b: Affine) -> Option<Affine> {
         let is_least = step.op == Op::Min;
         let ordered = Kept::ordered(&a, &b).filter(|(.., difference)| !self.symbols.is_unstable(difference));
         if let Some((first, second, difference)) = &ordered
@@ -436,7 +436,7 @@ impl Analysis<'_> {
             && *symbol as usize >= made
             && ![&value, &first, &second]
                 .iter()
-                .any(|it| self.symbols.is_unstable(it) || self.symbols.has_base(it))
+                .any(|it| self.symbols.is_unstable(it) || self.symbols.has_region(it))
         {
             self.symbols.set_extreme(*symbol, Extreme { is_larger: !is_least, of: [first, second] });
         }
@@ -453,25 +453,25 @@ impl Analysis<'_> {
     }
 
     /// Returns `a` where the test holds, and `b` where it does not.
-    fn choose(&mut self, state: &mut State, test: &Test, a: &Form, b: &Form) -> Option<Form> {
+    fn choose(&mut self, state: &mut State, test: &Test, a: &Affine, b: &Affine) -> Option<Affine> {
         let (mut one, mut other) = (state.case(), state.case());
-        match (self.refine(&mut one, test, true), self.refine(&mut other, test, false)) {
+        match (self.assume(&mut one, test, true), self.assume(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),
             (true, true) => match b.plus(a, -1).and_then(|it| it.as_constant()) {
                 Some(step) if !self.symbols.is_unstable(a) => {
                     let case = self.case_of(state, test, (&one, &other));
                     a.plus(&case, step)
                 }
-                _ => self.symbols.choice(state, (&one, a), (&other, b)),
+                _ => self.symbols.join_values(state, (&one, a), (&other, b)),
             },
             (true, false) => Some(a.clone()),
             _ => Some(b.clone()),
         }
     }
 
-    /// Makes a number that is 0 where a test holds and else 1, with what both cases know of the forms that
-    /// the test compares: each bound is a line through the bounds of the two cases.
-    fn case_of(&mut self, state: &mut State, test: &Test, (one, other): (&State, &State)) -> Form {
+    /// Makes a number that is 0 where a test holds and else 1, with what both cases know of the expressions
+    /// that the test compares: each bound is a line through the bounds of the two cases.
+    fn case_of(&mut self, state: &mut State, test: &Test, (one, other): (&State, &State)) -> Affine {
         let case = self.symbols.fresh(0, 1, Origin::Exact, (0, 0));
         let mut open = vec![test];
         let mut left = MOST_COMPARED;
@@ -482,14 +482,14 @@ impl Analysis<'_> {
                 Test::And(first, second, _) => open.extend([&**first, &**second]),
                 Test::Compare { a, b, .. } => {
                     for sign in [1, -1] {
-                        let Some(form) = a.plus(b, -1).and_then(|it| it.times(sign)) else { continue };
+                        let Some(expr) = a.plus(b, -1).and_then(|it| it.times(sign)) else { continue };
                         let (Some(in_one), Some(in_other)) =
-                            (self.symbols.high(one, &form, 1), self.symbols.high(other, &form, 1))
+                            (self.symbols.high(one, &expr, 1), self.symbols.high(other, &expr, 1))
                         else {
                             continue;
                         };
                         let slope = in_one.checked_sub(in_other).filter(|it| *it != 0);
-                        if let Some(line) = slope.and_then(|slope| form.plus(&case, slope)) {
+                        if let Some(line) = slope.and_then(|slope| expr.plus(&case, slope)) {
                             self.symbols.assume(state, &line, in_one);
                         }
                     }
@@ -509,14 +509,14 @@ impl Analysis<'_> {
             return None;
         };
         let number = |register: &u32| match state.registers.get(*register as usize) {
-            Some(Value::Number(form)) if !self.symbols.is_unstable(form) => Some(form.clone()),
+            Some(Value::Number(expr)) if !self.symbols.is_unstable(expr) => Some(expr.clone()),
             _ => None,
         };
         let (a, b) = (number(a)?, number(b)?);
-        (!self.symbols.has_same_base(&a, &b)).then(|| (self.test(state, *test), a, b))
+        (!self.symbols.has_same_region(&a, &b)).then(|| (self.test(state, *test), a, b))
     }
 
-    fn product(&mut self, state: &mut State, a: &Form, b: &Form) -> Option<Form> {
+    fn product(&mut self, state: &mut State, a: &Affine, b: &Affine) -> Option<Affine> {
         match (a.as_constant(), b.as_constant()) {
             (Some(factor), _) => b.times(factor),
             (_, Some(factor)) => a.times(factor),
@@ -524,12 +524,12 @@ impl Analysis<'_> {
         }
     }
 
-    fn parameter(&mut self, step: &Step, index: usize, offset: u64, to_bits: u8) -> Option<Form> {
+    fn parameter(&mut self, step: &Step, index: usize, offset: u64, to_bits: u8) -> Option<Affine> {
         let argument = self.launch.arguments.get(index)?;
         let size = u64::from(step.size);
         for pointer in argument.pointers {
             if *pointer == offset && size == 8 && to_bits == 64 {
-                return Some(self.base(Base::Parameter(index, offset)));
+                return Some(self.region(Region::Parameter(index, offset)));
             }
             if *pointer < offset.checked_add(size)? && offset < pointer.checked_add(8)? {
                 return None;
@@ -540,7 +540,7 @@ impl Analysis<'_> {
         let given = argument.bytes.get(start..end)?;
         bytes.get_mut(..given.len())?.copy_from_slice(given);
         let value = (u128::from_le_bytes(bytes) & u128::from(u64::MAX)).cast_signed();
-        Some(Form::constant(if step.is_signed { signed(value, step.bits.min(64)) } else { value }))
+        Some(Affine::constant(if step.is_signed { signed(value, step.bits.min(64)) } else { value }))
     }
 }
 
