@@ -3,6 +3,7 @@
 
 mod affine;
 mod bound;
+mod interval;
 mod join;
 mod quotient;
 mod stack;
@@ -10,5 +11,6 @@ mod state;
 mod witness;
 
 pub(crate) use affine::{Affine, Symbol, Terms, gcd, remainder};
+pub(crate) use interval::{range_of, signed};
 pub(crate) use stack::Kept;
-pub(crate) use state::{Extreme, FloatBounds, Region, State, Symbols, Test, Value, range_of};
+pub(crate) use state::{Extreme, FloatBounds, Region, State, Symbols, Test, Value};

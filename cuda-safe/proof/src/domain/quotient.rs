@@ -3,9 +3,8 @@
 use smallvec::SmallVec;
 
 use super::affine::{Affine, Symbol, floor, gcd, remainder};
-use super::state::{
-    Constraint, Definition, Extreme, MOST_EXTREMES, Quotient, State, Symbols, range_of, reduced,
-};
+use super::interval::range_of;
+use super::state::{Constraint, Definition, Extreme, MOST_EXTREMES, Quotient, State, Symbols, reduced};
 use crate::ir::Origin;
 
 impl Symbols {
@@ -60,8 +59,8 @@ impl Symbols {
             return whole.add(here.0);
         }
         if self.is_unstable(&rest) {
-            let (origin, at) = self.origin(&rest);
-            return whole.plus(&self.unstable(here.0, here.1, origin, at), 1);
+            let origin = self.origin(&rest);
+            return whole.plus(&self.new_value(true, here, origin), 1);
         }
         // A range that holds wherever the symbols of the expression are known.
         let (low, high) = self.range(&State::default(), &rest, 0)?;
@@ -165,11 +164,7 @@ impl Symbols {
         found.unwrap_or_else(|| {
             let (origin, at) = self.origin(expr);
             let origin = origin.max(Origin::Computed);
-            if self.is_unstable(expr) {
-                self.unstable(least, most, origin, at)
-            } else {
-                self.fresh(least, most, origin, at)
-            }
+            self.new_value(self.is_unstable(expr), (least, most), (origin, at))
         })
     }
 
@@ -182,11 +177,8 @@ impl Symbols {
         let corners = [al.checked_mul(bl)?, al.checked_mul(bh)?, ah.checked_mul(bl)?, ah.checked_mul(bh)?];
         let (low, high) =
             corners.iter().fold((corners[0], corners[0]), |(low, high), it| (low.min(*it), high.max(*it)));
-        let (origin, at) = self.origin(a).max(self.origin(b));
-        if self.is_unstable(a) || self.is_unstable(b) {
-            return Some(self.unstable(low, high, origin, at));
-        }
-        let product = self.fresh(low, high, origin, at);
+        let is_unstable = self.is_unstable(a) || self.is_unstable(b);
+        let product = self.new_value(is_unstable, (low, high), self.origin(a).max(self.origin(b)));
         // (a - al)(b - bl) >= 0 and its three siblings (McCormick).
         for (x, y, sign) in [(al, bl, 1), (ah, bh, 1), (al, bh, -1), (ah, bl, -1)] {
             let rest = a.times(y).zip(b.times(x)).and_then(|(a, b)| a.plus(&b, 1));

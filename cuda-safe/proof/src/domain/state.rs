@@ -256,12 +256,6 @@ pub(crate) struct Symbols {
     pub(super) sweeps: u32,
 }
 
-/// The range of a number of bits.
-pub(crate) fn range_of(bits: u8, is_signed: bool) -> (i128, i128) {
-    let all = 1_i128 << bits.min(64);
-    if is_signed { (-all / 2, all / 2 - 1) } else { (0, all - 1) }
-}
-
 impl Symbols {
     /// Makes the symbols of a kernel of so many steps.
     pub(crate) fn new(steps: usize) -> Self {
@@ -289,9 +283,15 @@ impl Symbols {
         Affine::symbol(self.new_symbol(low, high, origin, at))
     }
 
-    pub(crate) fn unstable(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Affine {
+    /// Makes a value in a range. Each use of an unstable one may see another value.
+    pub(crate) fn new_value(
+        &mut self,
+        is_unstable: bool,
+        (low, high): (i128, i128),
+        (origin, at): (Origin, (u32, u32)),
+    ) -> Affine {
         let symbol = self.new_symbol(low, high, origin, at);
-        self.known[symbol as usize].is_unstable = true;
+        self.known[symbol as usize].is_unstable = is_unstable;
         Affine::symbol(symbol)
     }
 
@@ -412,13 +412,16 @@ impl Symbols {
             } else {
                 None
             };
-            let own =
-                if is_unstable { self.unstable(low, high, origin, at) } else { Affine::symbol(*symbol) };
+            let own = if is_unstable {
+                self.new_value(true, (low, high), (origin, at))
+            } else {
+                Affine::symbol(*symbol)
+            };
             if let (true, Some((bits, known)), [(own, _)]) = (is_unstable, float, &own.terms[..]) {
                 self.set_float(*own, bits, *known);
             }
             let Some(sum) = seen.plus(&own, *factor) else {
-                return self.unstable(-(1 << 95), 1 << 95, origin, at);
+                return self.new_value(true, (-(1 << 95), 1 << 95), (origin, at));
             };
             seen = sum;
         }

@@ -206,8 +206,8 @@ impl<'a> Analysis<'a> {
             Operand::Register(register) => match state.registers.get(register as usize) {
                 Some(Value::Number(expr)) => self.symbols.used(expr),
                 _ => {
-                    let (low, high) = range_of(self.bits(register), true);
-                    self.symbols.unstable(low, high, Origin::Unwritten, at)
+                    let range = range_of(self.bits(register), true);
+                    self.symbols.new_value(true, range, (Origin::Unwritten, at))
                 }
             },
             Operand::Number(value) => Affine::constant(i128::from(value)),
@@ -216,7 +216,7 @@ impl<'a> Analysis<'a> {
                 self.region(Region::Object(object))
             }
             Operand::Special(special) => self.special(special),
-            Operand::Negated(_) => self.symbols.unstable(0, 1, Origin::Unwritten, at),
+            Operand::Negated(_) => self.symbols.new_value(true, (0, 1), (Origin::Unwritten, at)),
         }
     }
 

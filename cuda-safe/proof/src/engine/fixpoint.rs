@@ -9,9 +9,8 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::domain::{Affine, State, Symbol, Test, Value, gcd, range_of};
+use crate::domain::{Affine, State, Symbol, Test, Value, gcd, range_of, signed};
 use crate::engine::interpreter::{Ends, GaveUp, Interpreter};
-use crate::engine::transfer::signed;
 use crate::ir::{Loop, Op, Space, Step};
 
 /// Tests that are looked at for invariants of a loop.

@@ -8,5 +8,3 @@ mod unroll;
 
 pub(crate) use analysis::{Access, Analysis, Doubt, FARTHEST};
 pub(crate) use interpreter::{GaveUp, Interpreter};
-#[cfg(test)]
-pub(crate) use transfer::signed;

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::oracle::Random;
-use crate::domain::{Affine, State, Symbol, Symbols, Test, Value, range_of};
-use crate::engine::{Analysis, signed};
+use crate::domain::{Affine, State, Symbol, Symbols, Test, Value, range_of, signed};
+use crate::engine::Analysis;
 use crate::ir::{Graph, Kernel, Op, Operand, Origin, Parameter, Step};
 use crate::{Argument, Launch};
 

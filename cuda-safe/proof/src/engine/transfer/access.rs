@@ -118,12 +118,8 @@ impl Analysis<'_> {
                 continue;
             }
             // Without a sign, a value of fewer bits than the register is extended by zeros.
-            let (low, high) = range_of(step.bits, step.is_signed || self.bits(*to) == step.bits);
-            let expr = if is_stable {
-                self.symbols.fresh(low, high, origin, step.at)
-            } else {
-                self.symbols.unstable(low, high, origin, step.at)
-            };
+            let range = range_of(step.bits, step.is_signed || self.bits(*to) == step.bits);
+            let expr = self.symbols.new_value(!is_stable, range, (origin, step.at));
             self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(expr) });
         }
     }

@@ -81,12 +81,8 @@ impl Analysis<'_> {
             (Op::ToInteger, float, _) => return self.rounded(state, step, float, is_unstable),
             _ => None,
         };
-        let (low, high) = range_of(step.bits, true);
-        let number = if is_unstable {
-            self.symbols.unstable(low, high, Origin::Float, step.at)
-        } else {
-            self.symbols.fresh(low, high, Origin::Float, step.at)
-        };
+        let range = range_of(step.bits, true);
+        let number = self.symbols.new_value(is_unstable, range, (Origin::Float, step.at));
         if let (Some(known), [(symbol, _)]) = (known, &number.terms[..]) {
             let keep = |end: Option<Affine>| {
                 end.filter(|it| !self.symbols.is_unstable(it) && !self.symbols.has_region(it))
@@ -117,10 +113,7 @@ impl Analysis<'_> {
         if from == to {
             return Some(Affine::constant(from));
         }
-        if is_unstable {
-            return Some(self.symbols.unstable(from, to, Origin::Float, step.at));
-        }
-        let result = self.symbols.fresh(from, to, Origin::Float, step.at);
+        let result = self.symbols.new_value(is_unstable, (from, to), (Origin::Float, step.at));
         for (over, under) in [(low.as_ref(), Some(&result)), (Some(&result), high.as_ref())] {
             if let (Some(over), Some(under)) = (over, under) {
                 self.symbols.assume(state, &over.plus(under, -1)?, 0);
