@@ -16,12 +16,8 @@ impl Symbols {
         (one, a): (&State, &Affine),
         (other, b): (&State, &Affine),
     ) -> Option<Affine> {
-        let only_region = |expr: &Affine| Affine {
-            constant: 0,
-            terms: expr.terms.iter().copied().filter(|(symbol, _)| self.is_region(*symbol)).collect(),
-        };
-        let region = only_region(a);
-        if region != only_region(b) {
+        let region = self.region_part(a);
+        if region != self.region_part(b) {
             return None;
         }
         let (a, b) = (a.plus(&region, -1)?, b.plus(&region, -1)?);

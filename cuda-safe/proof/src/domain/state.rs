@@ -375,6 +375,12 @@ impl Symbols {
         expr.terms.iter().any(|(symbol, _)| self.is_region(*symbol))
     }
 
+    /// Returns the terms of an expression that are addresses of regions.
+    pub(crate) fn region_part(&self, expr: &Affine) -> Affine {
+        let terms = expr.terms.iter().copied().filter(|(symbol, _)| self.is_region(*symbol));
+        Affine { constant: 0, terms: terms.collect() }
+    }
+
     /// Returns whether two expressions count from the same.
     pub(crate) fn has_same_region(&self, a: &Affine, b: &Affine) -> bool {
         let is_in = |one: &Affine, other: &Affine| {
