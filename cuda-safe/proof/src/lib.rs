@@ -185,16 +185,18 @@
 //! | `tests` | an interpreter of PTX and one of drawn programs, and the arithmetic against direct evaluation |
 
 mod domain;
+mod effort;
 mod engine;
 mod ir;
 mod launch;
 mod lower;
 mod verdict;
 
+pub use effort::BUDGET;
 pub use ir::{Kernel, NotASlice, Parameter};
 pub use launch::{Argument, Launch};
 pub use lower::{SyntaxError, kernels, kernels_with_architecture};
-pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
+pub use verdict::{Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
 
 // Not under sanitizers: they use no GPU.
 // Tests share files with the crate's examples.

@@ -4,14 +4,11 @@
 use smallvec::SmallVec;
 
 use super::affine::{Affine, NewTerms, Symbol, Terms, divisor, floor, gcd, sum, times};
-use super::state::{COMBINATIONS, Definition, State, Symbols, opposite, signs};
+use super::constraint::{opposite, signs};
+use super::state::State;
+use super::symbol::{Definition, Symbols};
 use super::witness::{Found, Witness};
-
-/// Ways to part an offset into a row and a column.
-const MOST_GAPS: usize = 4;
-
-/// Quotients of quotients that a point is found through.
-const MOST_QUOTIENTS: u32 = 8;
+use crate::effort::{COMBINATIONS, MORE_TERMS, PARTS, QUOTIENTS, THOROUGH, USUAL};
 
 /// A term of what a bound is searched of, with the range of its symbol and the largest value.
 struct Ranged {
@@ -82,7 +79,7 @@ impl Symbols {
         (terms, below): (&[Ranged], i128),
         (other, above): (&[(Symbol, i128)], i128),
     ) -> Option<i128> {
-        let (mut sum, mut left, mut other) = (0_i128, terms.len() + 2, other);
+        let (mut sum, mut left, mut other) = (0_i128, terms.len() + MORE_TERMS, other);
         for term in terms {
             while let Some(((symbol, factor), rest)) =
                 other.split_first().filter(|(it, _)| it.0 < term.symbol)
@@ -139,7 +136,7 @@ impl Symbols {
         let mut witness = std::mem::take(&mut self.witness);
         witness.clear(self.known.len());
         let aim = |(symbol, factor): &(Symbol, i128)| {
-            self.aim(state, &mut witness, *symbol, *factor > 0, MOST_QUOTIENTS)
+            self.aim(state, &mut witness, *symbol, *factor > 0, QUOTIENTS)
         };
         let is_reached = terms.iter().all(aim) && self.holds(state, &mut witness, signs(terms), depth);
         self.witness = witness;
@@ -193,7 +190,7 @@ impl Symbols {
                 state.constraints.iter().filter(|it| it.signs & open != 0 && it.signs & seen == 0)
             {
                 let sum = constraint.terms.iter().try_fold(0_i128, |sum, (symbol, factor)| {
-                    sum.checked_add(times(*factor, self.at(state, witness, *symbol, MOST_QUOTIENTS))?)
+                    sum.checked_add(times(*factor, self.at(state, witness, *symbol, QUOTIENTS))?)
                 });
                 if sum.is_none_or(|sum| sum > constraint.bound) {
                     return false;
@@ -258,7 +255,7 @@ impl Symbols {
                 self.sum_by_ranges(state, (&ranged, below), (&constraint.terms, above))
             } else {
                 let wanted = times(goal, below).and_then(|goal| goal.checked_sub(own)).unwrap_or(i128::MIN);
-                sum(terms, below, &constraint.terms, -above, terms.len() + 2)
+                sum(terms, below, &constraint.terms, -above, terms.len() + MORE_TERMS)
                     .and_then(|rest| self.combine(state, &rest, depth - 1, wanted, (at, signs)))
             };
             let Some(sum) = rest.and_then(|rest| own.checked_add(rest)) else { continue };
@@ -271,8 +268,8 @@ impl Symbols {
         best
     }
 
-    pub(crate) fn high(&mut self, state: &State, expr: &Affine, depth: u32) -> Option<i128> {
-        self.high_or(state, expr, depth, i128::MIN)
+    pub(crate) fn high(&mut self, state: &State, expr: &Affine) -> Option<i128> {
+        self.high_or(state, expr, USUAL, i128::MIN)
     }
 
     /// Returns a bound, the least one that is known if it is more than the goal.
@@ -299,14 +296,18 @@ impl Symbols {
     }
 
     /// Returns whether an expression is within the bounds.
-    pub(crate) fn is_within(
+    pub(crate) fn is_within(&mut self, state: &State, expr: &Affine, range: (i128, i128)) -> bool {
+        self.is_within_by(state, expr, USUAL, range)
+    }
+
+    pub(crate) fn is_within_by(
         &mut self,
         state: &State,
         expr: &Affine,
         depth: u32,
         (low, high): (i128, i128),
     ) -> bool {
-        if !self.is_at_most(state, expr, depth, high) {
+        if !self.is_at_most_by(state, expr, depth, high) {
             return false;
         }
         let least = self.ends(state, &expr.terms).0.and_then(|least| least.checked_add(expr.constant));
@@ -314,11 +315,15 @@ impl Symbols {
             self.work += 1;
             return true;
         }
-        expr.times(-1).is_some_and(|opposite| self.is_at_most(state, &opposite, depth, -low))
+        expr.times(-1).is_some_and(|opposite| self.is_at_most_by(state, &opposite, depth, -low))
     }
 
     /// Returns whether an expression is at most a number.
-    pub(crate) fn is_at_most(&mut self, state: &State, expr: &Affine, depth: u32, bound: i128) -> bool {
+    pub(crate) fn is_at_most(&mut self, state: &State, expr: &Affine, bound: i128) -> bool {
+        self.is_at_most_by(state, expr, USUAL, bound)
+    }
+
+    pub(crate) fn is_at_most_by(&mut self, state: &State, expr: &Affine, depth: u32, bound: i128) -> bool {
         self.high_or(state, expr, depth, bound).is_some_and(|most| most <= bound)
     }
 
@@ -326,8 +331,8 @@ impl Symbols {
     /// as both do. So the terms with large factors, and those with small ones, are bounded by themselves,
     /// too: the sum of both bounds is a bound.
     pub(crate) fn high_in_parts(&mut self, state: &State, expr: &Affine, goal: i128) -> Option<i128> {
-        let whole = self.high_or(state, expr, 3, goal);
-        if expr.terms.len() < 4 || whole.is_some_and(|whole| whole <= goal) {
+        let whole = self.high_or(state, expr, THOROUGH, goal);
+        if expr.terms.len() < PARTS || whole.is_some_and(|whole| whole <= goal) {
             return whole;
         }
         // Three constraints at a time are enough for fewer.
@@ -336,42 +341,44 @@ impl Symbols {
             .constraints
             .iter()
             .filter(|constraint| !constraint.is_definition && constraint.signs & signs != 0);
-        if guards.count() < 4 {
+        if guards.count() < PARTS {
             return whole;
         }
         let mut factors: SmallVec<[i128; 8]> = expr.terms.iter().map(|(_, factor)| factor.abs()).collect();
         factors.sort_unstable();
         factors.dedup();
         let mut best = whole;
-        for gap in factors.iter().take(factors.len() - 1).take(MOST_GAPS) {
+        for gap in factors.iter().take(factors.len() - 1).take(PARTS) {
             let part = |is_large: bool| Affine {
                 constant: if is_large { expr.constant } else { 0 },
                 terms: expr.terms.iter().copied().filter(|(_, it)| (it.abs() > *gap) == is_large).collect(),
             };
-            let parts = self.high(state, &part(true), 3).zip(self.high(state, &part(false), 3));
-            if let Some(sum) = parts.and_then(|(large, small)| large.checked_add(small)) {
+            let [large, small] = [true, false].map(|it| self.high_or(state, &part(it), THOROUGH, i128::MIN));
+            if let Some(sum) = large.zip(small).and_then(|(large, small)| large.checked_add(small)) {
                 best = Some(best.map_or(sum, |best| best.min(sum)));
             }
         }
         best
     }
 
-    pub(crate) fn low(&mut self, state: &State, expr: &Affine, depth: u32) -> Option<i128> {
-        self.high(state, &expr.times(-1)?, depth)?.checked_neg()
+    pub(crate) fn low(&mut self, state: &State, expr: &Affine) -> Option<i128> {
+        self.high(state, &expr.times(-1)?)?.checked_neg()
     }
 
     /// Returns the range of an expression, if it has one. Where the constraints cannot hold, its ends may
     /// cross: it is returned from the lower to the higher one, because no value is there that it could lack.
-    pub(crate) fn range(&mut self, state: &State, expr: &Affine, depth: u32) -> Option<(i128, i128)> {
-        if let Some(value) = expr.as_constant() {
-            return Some((value, value));
+    pub(crate) fn range(&mut self, state: &State, expr: &Affine) -> Option<(i128, i128)> {
+        if state.constraints.is_empty() || expr.terms.is_empty() {
+            return self.interval_of(state, expr);
         }
-        if depth == 0 || state.constraints.is_empty() {
-            self.work += 2;
-            let (least, most) = self.ends(state, &expr.terms);
-            return Some((least?.checked_add(expr.constant)?, most?.checked_add(expr.constant)?));
-        }
-        let (low, high) = (self.low(state, expr, depth)?, self.high(state, expr, depth)?);
+        let (low, high) = (self.low(state, expr)?, self.high(state, expr)?);
         Some((low.min(high), low.max(high)))
+    }
+
+    /// Returns the range of an expression by the intervals of its symbols alone.
+    pub(crate) fn interval_of(&mut self, state: &State, expr: &Affine) -> Option<(i128, i128)> {
+        self.work += if expr.terms.is_empty() { 0 } else { 2 };
+        let (least, most) = self.ends(state, &expr.terms);
+        Some((least?.checked_add(expr.constant)?, most?.checked_add(expr.constant)?))
     }
 }

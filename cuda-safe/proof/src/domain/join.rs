@@ -5,7 +5,10 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::affine::{Affine, Symbol, Terms, floor, gcd, remainder};
-use super::state::{COMBINATIONS, CONSTRAINTS, Constraint, State, Symbols, mark, opposite};
+use super::constraint::{Constraint, mark, opposite};
+use super::state::State;
+use super::symbol::Symbols;
+use crate::effort::{CONSTRAINTS, FEW_COMBINATIONS, LIGHT};
 
 impl Symbols {
     /// Returns an expression for a value that is `a` where `one` holds and `b` where `other` does, with what
@@ -24,17 +27,15 @@ impl Symbols {
         // One of the two may be right in both cases.
         let difference = a.plus(&b, -1)?;
         for (right, there) in [(&b, one), (&a, other)] {
-            if self.is_within(there, &difference, 2, (0, 0)) && !self.is_unstable(&difference) {
+            if self.is_within(there, &difference, (0, 0)) && !self.is_unstable(&difference) {
                 return right.plus(&region, 1);
             }
         }
         if let Some(value) = self.join_by_equality(state, (one, &a), (other, &b)) {
             return value.plus(&region, 1);
         }
-        let (low, high) = (
-            self.low(one, &a, 2)?.min(self.low(other, &b, 2)?),
-            self.high(one, &a, 2)?.max(self.high(other, &b, 2)?),
-        );
+        let (low, high) =
+            (self.low(one, &a)?.min(self.low(other, &b)?), self.high(one, &a)?.max(self.high(other, &b)?));
         // What divides the difference of the two divides that of the value and `a`.
         let step = gcd(gcd(a.divisor(), b.divisor()), a.constant - b.constant);
         if step == 0 {
@@ -51,10 +52,10 @@ impl Symbols {
             }
             let Some(difference) = far.plus(near, -1) else { continue };
             let Some(over) = value.plus(near, -1) else { continue };
-            if let Some(most) = self.high(there, &difference, 2) {
+            if let Some(most) = self.high(there, &difference) {
                 self.assume(state, &over, most.max(0));
             }
-            if let (Some(least), Some(under)) = (self.low(there, &difference, 2), over.times(-1)) {
+            if let (Some(least), Some(under)) = (self.low(there, &difference), over.times(-1)) {
                 self.assume(state, &under, -(least.min(0)));
             }
         }
@@ -98,7 +99,7 @@ impl Symbols {
         }
         // Where the paths join, the terms are known to lie between the two numbers.
         let (terms, here, .., times) = found.into_iter().find(|(terms, here, there, _)| {
-            self.is_within(state, terms, 1, (*here.min(there), *here.max(there)))
+            self.is_within_by(state, terms, LIGHT, (*here.min(there), *here.max(there)))
         })?;
         terms.add(-here)?.times(times)?.plus(a, 1)
     }
@@ -121,8 +122,8 @@ impl Symbols {
         let (all_low, all_high) = (self.known[symbol as usize].low, self.known[symbol as usize].high);
         let expr = Affine::symbol(symbol);
         let opposite = Affine { constant: 0, terms: Terms::from(&[(symbol, -1)][..]) };
-        let least = self.high_or(other, &opposite, 1, -low).map_or(all_low, |most| -most).min(low);
-        let most = self.high_or(other, &expr, 1, high).unwrap_or(all_high).max(high);
+        let least = self.high_or(other, &opposite, LIGHT, -low).map_or(all_low, |most| -most).min(low);
+        let most = self.high_or(other, &expr, LIGHT, high).unwrap_or(all_high).max(high);
         if least > all_low || most < all_high {
             both.intervals.push((symbol, least, most));
             both.has_interval |= mark(symbol);
@@ -161,8 +162,8 @@ impl Symbols {
                     Some(same) => Some(same.bound.max(constraint.bound)),
                     None if constraint.is_definition => Some(constraint.bound),
                     None => {
-                        self.tries = COMBINATIONS / 3;
-                        self.upper_bound(to, &constraint.terms, 1, constraint.bound)
+                        self.tries = FEW_COMBINATIONS;
+                        self.upper_bound(to, &constraint.terms, LIGHT, constraint.bound)
                             .map(|bound| bound.max(constraint.bound))
                     }
                 };

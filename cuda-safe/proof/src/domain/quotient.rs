@@ -3,8 +3,11 @@
 use smallvec::SmallVec;
 
 use super::affine::{Affine, Symbol, floor, gcd, remainder};
+use super::constraint::{Constraint, reduced};
 use super::interval::range_of;
-use super::state::{Constraint, Definition, Extreme, MOST_EXTREMES, Quotient, State, Symbols, reduced};
+use super::state::State;
+use super::symbol::{Definition, Extreme, Quotient, Symbols};
+use crate::effort::EXTREMES;
 use crate::ir::Origin;
 
 impl Symbols {
@@ -42,7 +45,7 @@ impl Symbols {
         let key = (rest, by);
         if let Some(quotient) = self.quotients.get(&key).copied() {
             self.define(state, outer.as_ref(), quotient)?;
-            let (low, high) = self.range(state, &Affine::symbol(quotient), 2)?;
+            let (low, high) = self.range(state, &Affine::symbol(quotient))?;
             if low == high {
                 return whole.add(low);
             }
@@ -53,7 +56,7 @@ impl Symbols {
         if let Some(quotient) = self.quotient_of_extreme(state, &rest, by) {
             return whole.plus(&quotient, 1);
         }
-        let (low, high) = self.range(state, &rest, 2)?;
+        let (low, high) = self.range(state, &rest)?;
         let here = (floor(low, by), floor(high, by));
         if here.0 == here.1 {
             return whole.add(here.0);
@@ -63,7 +66,7 @@ impl Symbols {
             return whole.plus(&self.new_value(true, here, origin), 1);
         }
         // A range that holds wherever the symbols of the expression are known.
-        let (low, high) = self.range(&State::default(), &rest, 0)?;
+        let (low, high) = self.interval_of(&State::default(), &rest)?;
         let (origin, at) = self.origin(&rest);
         let symbol = self.new_symbol(floor(low, by), floor(high, by), origin, at);
         let constraints = self.definition_of(symbol, &rest, by)?;
@@ -92,7 +95,7 @@ impl Symbols {
                 _ => None,
             }
         })?;
-        if self.extremes == MOST_EXTREMES {
+        if self.extremes == EXTREMES {
             return None;
         }
         self.extremes += 1;
@@ -100,7 +103,7 @@ impl Symbols {
         self.extremes -= 1;
         let [a, b] = sides;
         let (a, b) = (a?, b?);
-        let (low, high) = self.range(state, &a.plus(&b, -1)?, 2)?;
+        let (low, high) = self.range(state, &a.plus(&b, -1)?)?;
         // Of numbers that are subtracted, the larger one makes the smaller difference.
         let quotient = match extreme.is_larger == (factor > 0) {
             true if low >= 0 => a,
@@ -150,7 +153,7 @@ impl Symbols {
     /// `2^bits`, or a symbol of which nothing but the type's range is known.
     pub(crate) fn reading(&mut self, state: &mut State, expr: &Affine, bits: u8, is_signed: bool) -> Affine {
         let (least, most) = range_of(bits, is_signed);
-        if self.is_within(state, expr, 2, (least, most)) {
+        if self.is_within(state, expr, (least, most)) {
             return expr.clone();
         }
         let found = (|| {
@@ -173,7 +176,7 @@ impl Symbols {
         if self.has_region(a) || self.has_region(b) {
             return None;
         }
-        let ((al, ah), (bl, bh)) = (self.range(state, a, 2)?, self.range(state, b, 2)?);
+        let ((al, ah), (bl, bh)) = (self.range(state, a)?, self.range(state, b)?);
         let corners = [al.checked_mul(bl)?, al.checked_mul(bh)?, ah.checked_mul(bl)?, ah.checked_mul(bh)?];
         let (low, high) =
             corners.iter().fold((corners[0], corners[0]), |(low, high), it| (low.min(*it), high.max(*it)));

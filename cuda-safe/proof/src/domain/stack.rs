@@ -4,11 +4,7 @@
 use std::rc::Rc;
 
 use super::affine::Affine;
-
-/// Pairs that are remembered.
-const MOST_PAIRS: usize = 8;
-/// Values on the stack that are remembered.
-const MOST_PIECES: usize = 32;
+use crate::effort::{PAIRS, PIECES};
 
 /// A value on the stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +53,7 @@ impl Kept {
 
     pub(crate) fn keep_lesser(&mut self, difference: Affine, lesser: Affine) {
         let kept = Rc::make_mut(self.0.get_or_insert_default());
-        if kept.lesser.len() < MOST_PAIRS {
+        if kept.lesser.len() < PAIRS {
             kept.lesser.push((difference, lesser));
         }
     }
@@ -70,7 +66,7 @@ impl Kept {
 
     pub(crate) fn store_on_stack(&mut self, object: u32, at: i128, bits: u8, value: Affine) {
         let kept = Rc::make_mut(self.0.get_or_insert_default());
-        if kept.stack.len() < MOST_PIECES {
+        if kept.stack.len() < PIECES {
             kept.stack.push(Piece { object, at, bits, value });
         }
     }

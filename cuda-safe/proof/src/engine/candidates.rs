@@ -4,17 +4,13 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::domain::{Affine, State, Symbol, Test};
+use crate::effort::{CANDIDATE_TERMS, ENDS, TESTS};
 use crate::engine::interpreter::Interpreter;
 use crate::engine::widening::{Claim, LoopRegister};
 
-/// Tests that are looked at for invariants of a loop.
-const MOST_TESTS: u32 = 200;
-/// Registers of which any two may be the ends of a range.
-const MOST_ENDS: usize = 4;
-
 /// Adds a candidate, unless it is long or known.
 fn push(candidates: &mut Vec<(Affine, i128)>, expr: Option<Affine>, bound: i128) {
-    if let Some(expr) = expr.filter(|expr| expr.terms.len() <= 6)
+    if let Some(expr) = expr.filter(|expr| expr.terms.len() <= CANDIDATE_TERMS)
         && !candidates.iter().any(|it| (&it.0, it.1) == (&expr, bound))
     {
         candidates.push((expr, bound));
@@ -65,7 +61,7 @@ impl Interpreter<'_, '_> {
             _ => None,
         };
         let ends: Vec<(Affine, u8)> = registers.iter().filter_map(end).collect();
-        if ends.len() <= MOST_ENDS {
+        if ends.len() <= ENDS {
             for (one, bits) in &ends {
                 for (other, _) in ends.iter().filter(|it| it.0 != *one) {
                     if ends.iter().all(|it| it.1 == *bits) {
@@ -76,7 +72,7 @@ impl Interpreter<'_, '_> {
         }
         candidates.retain(|(expr, bound)| {
             let start = at_entry(expr, registers, rounds);
-            start.is_some_and(|start| self.analysis.symbols.is_at_most(entry, &start, 2, *bound))
+            start.is_some_and(|start| self.analysis.symbols.is_at_most(entry, &start, *bound))
         });
         candidates
     }
@@ -87,7 +83,7 @@ impl Interpreter<'_, '_> {
         let count = Affine::symbol(rounds);
         let mut exprs = Vec::new();
         let mut open = std::mem::take(&mut self.tests);
-        let mut left = MOST_TESTS;
+        let mut left = TESTS;
         while let Some(test) = open.pop().filter(|_| left > 0) {
             left -= 1;
             match &*test {

@@ -9,8 +9,9 @@
 use std::rc::Rc;
 
 use crate::domain::{Affine, State, Symbol, Test, Value, signed};
+use crate::effort::WIDENING_DELAY;
 use crate::engine::interpreter::{Ends, GaveUp, Interpreter};
-use crate::engine::widening::{Claim, FAR, Invariant, LoopRegister, WIDENING_DELAY, divided};
+use crate::engine::widening::{Claim, FAR, Invariant, LoopRegister, divided};
 use crate::ir::{Loop, Op, Space, Step};
 
 /// The distances that a register has in the next round, at a back edge, in terms of this round.
@@ -214,8 +215,8 @@ impl Interpreter<'_, '_> {
                     let distance = distance.and_then(|it| divided(&it, *factor));
                     let symbols = &mut self.analysis.symbols;
                     let own = distance.as_ref().and_then(|it| match claimed {
-                        Some(claimed) if symbols.is_within(state, it, 2, *claimed) => Some(*claimed),
-                        _ => symbols.range(state, it, 2),
+                        Some(claimed) if symbols.is_within(state, it, *claimed) => Some(*claimed),
+                        _ => symbols.range(state, it),
                     });
                     range = match (range, own) {
                         (None, Some(own)) => Some(Some(own)),
@@ -255,7 +256,7 @@ impl Interpreter<'_, '_> {
                         let Some(sum) = own.and_then(|own| after.plus(&own, *factor)) else { return false };
                         after = sum;
                     }
-                    self.analysis.symbols.is_at_most(state, &after, 2, *bound)
+                    self.analysis.symbols.is_at_most(state, &after, *bound)
                 })
         });
     }

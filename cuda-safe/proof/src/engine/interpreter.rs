@@ -4,13 +4,10 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::domain::{State, Test, Value};
+use crate::effort::{LOOP_DEPTH, PARTITIONED, SPLITS};
 use crate::engine::analysis::{Analysis, Doubt};
 use crate::ir::{Effect, Graph, Loop, Op, Origin, Step};
 
-/// Pointers that are chosen in one block, one case after the other.
-const MOST_SPLITS: u32 = 3;
-/// Loops within loops.
-const DEEPEST: u32 = 32;
 /// Why the analysis gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GaveUp {
@@ -78,7 +75,7 @@ impl<'w, 'a> Interpreter<'w, 'a> {
     pub(super) fn is_spent(&self) -> bool {
         // A part of the work is left for the other way.
         let is_part = self.analysis.is_partitioned && self.could_partition;
-        self.analysis.spent() > if is_part { self.analysis.limit / 4 } else { self.analysis.limit }
+        self.analysis.spent() > if is_part { self.analysis.limit / PARTITIONED } else { self.analysis.limit }
     }
 
     fn spend(&self) -> Result<(), GaveUp> {
@@ -110,15 +107,13 @@ impl<'w, 'a> Interpreter<'w, 'a> {
                 let states = open.extract_if(.., |(at, _)| *at == block).map(|(_, state)| state).collect();
                 for state in self.partition(states, block) {
                     match graph.loop_at(block).filter(|_| header != Some(block)) {
-                        Some(_) if self.depth == DEEPEST => return Err(GaveUp::Budget),
+                        Some(_) if self.depth == LOOP_DEPTH => return Err(GaveUp::Budget),
                         Some(inner) => {
                             self.depth += 1;
                             arrivals.extend(self.fixpoint(inner, state)?);
                             self.depth -= 1;
                         }
-                        None => {
-                            self.steps(block, graph.blocks[block].start, state, MOST_SPLITS, &mut arrivals)?
-                        }
+                        None => self.steps(block, graph.blocks[block].start, state, SPLITS, &mut arrivals)?,
                     }
                 }
             }

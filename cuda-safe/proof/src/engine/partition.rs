@@ -4,10 +4,8 @@
 use std::rc::Rc;
 
 use crate::domain::{Affine, State, Test, Value};
+use crate::effort::PARTITIONS;
 use crate::engine::interpreter::Interpreter;
-
-/// States that a block keeps apart.
-const PARTITIONS: usize = 4;
 
 impl Interpreter<'_, '_> {
     /// Returns states of which one holds wherever one of those that are given does: a single one, unless they

@@ -1,15 +1,9 @@
 //! Goes through the rounds of a loop one by one.
 
 use crate::domain::{Affine, State, Test, Value};
+use crate::effort::{OPEN_ROUNDS, ROUND_STEPS, ROUNDS};
 use crate::engine::interpreter::{Ends, GaveUp, Interpreter};
 use crate::ir::Loop;
-
-/// Rounds that are gone through one by one.
-const MOST_ROUNDS: usize = 40;
-/// Rounds after which a loop that reads numbers from the stack may end or go on.
-const MOST_OPEN_ROUNDS: usize = 8;
-/// Steps in all that such rounds may take.
-const MOST_ROUND_STEPS: u64 = 4_000;
 
 /// A round that did not leave the loop.
 struct Round {
@@ -22,16 +16,16 @@ struct Round {
 impl Interpreter<'_, '_> {
     /// Goes through the rounds one by one, if each decides whether another follows, and there are few.
     pub(crate) fn unroll(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
-        if self.not_unrolled.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
+        if self.not_unrolled.contains(&it.header) || self.round_steps > ROUND_STEPS {
             return Ok(None);
         }
         let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
         let leaving = self.leaving.len();
         let (mut rounds, mut early) = (Vec::new(), Ends::new());
         let mut state = entry.clone();
-        while rounds.len() < MOST_ROUNDS {
+        while rounds.len() < ROUNDS {
             let steps = self.analysis.steps;
-            let left = MOST_ROUND_STEPS.checked_sub(self.round_steps + (steps - before));
+            let left = ROUND_STEPS.checked_sub(self.round_steps + (steps - before));
             if left.is_none_or(|left| go_on(&rounds, left)) {
                 break;
             }
@@ -43,7 +37,7 @@ impl Interpreter<'_, '_> {
                 return Ok(Some(early));
             }
             // Numbers on the stack are known round by round only.
-            if is_open && (rounds.len() >= MOST_OPEN_ROUNDS || !self.reads_stack(it)) {
+            if is_open && (rounds.len() >= OPEN_ROUNDS || !self.reads_stack(it)) {
                 break;
             }
             let Some(next) = self.join_all(backs, it.header) else { break };
@@ -79,7 +73,7 @@ impl Interpreter<'_, '_> {
             }
             let Test::Compare { a, b, .. } = &**test else { return None };
             let difference = a.plus(b, -1)?;
-            let range = self.analysis.symbols.range(state, &difference, 0)?;
+            let range = self.analysis.symbols.interval_of(state, &difference)?;
             all.push((difference, range));
         }
         Some(all)
@@ -96,7 +90,7 @@ fn go_on(rounds: &[Round], left: u64) -> bool {
     if third.is_empty() || first.len() != third.len() || second.len() != third.len() {
         return false;
     }
-    let mut most = MOST_ROUNDS - rounds.len();
+    let mut most = ROUNDS - rounds.len();
     if one.steps == two.steps && two.steps == three.steps {
         most = most.min(usize::try_from(left / three.steps.max(1)).unwrap_or(most) + 1);
     }

@@ -2,13 +2,9 @@
 //! thresholds, and one step of narrowing.
 
 use crate::domain::{Affine, State, Symbol, Value, gcd, range_of, signed};
+use crate::effort::{THRESHOLDS, USUAL_THRESHOLDS, WIDENING_DELAY, WIDENINGS};
 use crate::engine::interpreter::Interpreter;
 
-/// Passes through a loop that take an interval as it is found. Later ones widen it, so that they come to an
-/// end.
-pub(super) const WIDENING_DELAY: u32 = 4;
-/// Numbers that a register is compared with, of which the ranges of a loop make use.
-const THRESHOLDS: usize = 4;
 /// A displacement that a register cannot have.
 pub(super) const FAR: i128 = 1 << 66;
 
@@ -70,7 +66,7 @@ impl LoopRegister {
         // Of a plain register, the interval is that of its value.
         let is_plain = *factor == 1 && from.as_constant() == Some(0);
         let own = self.thresholds.iter().filter(|_| is_plain).flat_map(|it| [it - 1, *it, it + 1]);
-        let usual = [255, 256, 1023, 1024, 65_535, 65_536, types.1, 2 * types.1 + 1];
+        let usual = USUAL_THRESHOLDS.into_iter().chain([types.1, 2 * types.1 + 1]);
         let (lower, upper) = if pass < WIDENING_DELAY {
             found
         } else {
@@ -167,13 +163,13 @@ impl Interpreter<'_, '_> {
         let symbols = &mut self.analysis.symbols;
         let region = symbols.region_part(&one.before);
         let rest = one.before.plus(&region, -1);
-        let range = rest.and_then(|rest| symbols.range(entry, &rest, 2));
+        let range = rest.and_then(|rest| symbols.range(entry, &rest));
         Claim::Interval(region, 1, range)
     }
 
     /// Widens a claimed interval by what was found at the back edges.
     pub(super) fn widen(&mut self, one: &mut LoopRegister, found: Option<(i128, i128)>, pass: u32) {
-        let widened = found.filter(|_| pass < 14).and_then(|found| one.widened(found, pass));
+        let widened = found.filter(|_| pass < WIDENINGS).and_then(|found| one.widened(found, pass));
         match &mut one.claim {
             Claim::Interval(_, _, range) if widened.is_some() => *range = widened,
             _ => self.give_up_on(one),
@@ -193,7 +189,7 @@ impl Interpreter<'_, '_> {
             for state in backs {
                 let Some((low, high)) = range else { break };
                 let own = self.distance(one, state).and_then(|it| divided(&it, factor));
-                let own = own.and_then(|it| self.analysis.symbols.range(state, &it, 2));
+                let own = own.and_then(|it| self.analysis.symbols.range(state, &it));
                 range = own.map(|own| (own.0.min(low), own.1.max(high)));
             }
             let Some((low, high)) = range else { continue };

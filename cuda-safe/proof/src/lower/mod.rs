@@ -18,16 +18,13 @@ use cuda_ptx::{
     Body, Entity, Instruction, Linkage, Module, Name, Operand as Source, Statement, Variable, parse,
 };
 
+use crate::effort::{CALLS, STEPS};
 use crate::ir::{Graph, Kernel, Op, Operand, Parameter, Space, Step};
 
 pub use cuda_ptx::SyntaxError;
 
-/// Steps that a kernel may have with all functions that it calls.
-const MOST_STEPS: usize = 60_000;
 /// The number of the PTX itself among the files: its lines are named if it has none of a source.
 const PTX: u32 = u32::MAX;
-/// Calls within calls.
-const MOST_CALLS: usize = 24;
 
 /// Lowers all kernels of a PTX text.
 ///
@@ -289,7 +286,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             self.refuse(&format!("{name} is declared, and is special: ptxas reads either"));
         }
         for statement in &body.statements {
-            if self.kernel.steps.len() > MOST_STEPS {
+            if self.kernel.steps.len() > STEPS {
                 self.refuse("the kernel and the functions that it calls are too long to analyse");
                 break;
             }
@@ -396,7 +393,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             return Err(format!("{name} may have another body in another file"));
         }
         let is_open = self.callers.iter().chain([&self.frame]).any(|it| it.function == index);
-        if is_open || self.callers.len() >= MOST_CALLS {
+        if is_open || self.callers.len() >= CALLS {
             return Err(format!("{name} calls itself, or calls are nested too deep"));
         }
         if function.results.len() != results.len() || function.parameters.len() != arguments.len() {

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
 use crate::domain::range_of;
+use crate::effort::JUMPS;
 use crate::ir::{Effect, Graph, Kernel, Op, Operand, Origin, Space, Step};
-
-/// Branches one after the other that a branch is followed through.
-const MOST_JUMPS: u32 = 8;
 
 /// What of a register's value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -223,7 +221,7 @@ fn keep(steps: &mut Vec<Step>, keeps: &[bool]) {
 /// Returns whether a step is a branch whose ways all lead to one place, with nothing on them.
 fn is_no_choice(steps: &[Step], at: usize) -> bool {
     let end = |mut place: usize| {
-        for _ in 0..MOST_JUMPS {
+        for _ in 0..JUMPS {
             match steps.get(place).map(|step| (step.op, step.guard, &step.from[..])) {
                 Some((Op::Bra, None, [Operand::Number(to)])) => {
                     place = usize::try_from(*to).unwrap_or(usize::MAX);

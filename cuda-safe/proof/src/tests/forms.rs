@@ -170,7 +170,7 @@ impl Known<'_> {
         for (state, is_signed) in [(state, false), (state, true), (&fixed, false), (&fixed, true)] {
             let (mut state, answer) = (state.clone(), read(answer, bits.into(), is_signed));
             let reading = symbols.reading(&mut state, &form, bits, is_signed);
-            let range = symbols.range(&state, &reading, 3).unwrap_or(range_of(bits, is_signed));
+            let range = symbols.range(&state, &reading).unwrap_or(range_of(bits, is_signed));
             if !(range.0..=range.1).contains(&answer) {
                 return Err(format!("{range:?}"));
             }
@@ -180,8 +180,8 @@ impl Known<'_> {
             && let Some(FloatBounds { low, high }) = symbols.float(*symbol, bits.into()).cloned()
         {
             let value = float(answer, bits.into());
-            let low = low.and_then(|it| symbols.low(&fixed, &it, 3));
-            let high = high.and_then(|it| symbols.high(&fixed, &it, 3));
+            let low = low.and_then(|it| symbols.low(&fixed, &it));
+            let high = high.and_then(|it| symbols.high(&fixed, &it));
             #[expect(clippy::cast_precision_loss, reason = "whole numbers that floats have")]
             let range =
                 low.map_or(f64::NEG_INFINITY, |it| it as f64)..=high.map_or(f64::INFINITY, |it| it as f64);

@@ -2,4 +2,4 @@
 
 mod proof;
 
-pub use proof::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
+pub use proof::{Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};

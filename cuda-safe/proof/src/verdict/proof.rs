@@ -4,13 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::domain::Region;
+use crate::effort::BUDGET;
 use crate::engine::{Access, Analysis, Doubt, FARTHEST, GaveUp, Interpreter};
 use crate::ir::{Effect, Kernel, Op, Origin, Space};
 use crate::launch::Launch;
-
-/// Work that [`prove`] spends at most, five to twenty milliseconds. A step of the kernel counts four, and
-/// a bound of a expression one, or more if its expression is long or there are many constraints.
-pub const BUDGET: u64 = 500_000;
 
 /// The bytes of one pointer's memory that a launch may access.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::domain::{Affine, Region, State, Value, gcd, range_of, remainder};
+use crate::effort::THOROUGH;
 use crate::engine::analysis::{Access, Analysis, Doubt, FARTHEST, Part};
 use crate::ir::{Loaded, Op, Operand, Origin, Space, Step};
 
@@ -29,7 +30,7 @@ impl Analysis<'_> {
         let (is_right, reason) = if let (Op::Below, Some(Operand::Number(end))) = (step.op, step.from.get(1))
         {
             let value = self.symbols.reading(state, &value, 32, false);
-            let is_below = self.symbols.is_at_most(state, &value, 3, i128::from(*end) - 1);
+            let is_below = self.symbols.is_at_most_by(state, &value, THOROUGH, i128::from(*end) - 1);
             (is_below, "a branch may go past the end of its table")
         } else {
             (!self.symbols.is_unstable(&value), "the handle of a texture or surface may not be set here")
@@ -297,8 +298,7 @@ impl Analysis<'_> {
             if remainder(stride.constant, unit) != 0 || remainder(stride.divisor(), unit) != 0 {
                 return refused("the stride of the matrix may be no multiple of 16 bytes");
             }
-            let most =
-                self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
+            let most = self.symbols.high(state, &stride).and_then(|it| it.checked_mul(i128::from(element)));
             let Some(most) = most else { return refused("the stride of the matrix has no bound") };
             end = end.saturating_add(most.saturating_mul(i128::from(rows) - 1));
             align = u32::try_from(row_align).unwrap_or(0);

@@ -2,13 +2,12 @@
 
 use std::rc::Rc;
 
-use super::predicate::not;
+use super::guard::not;
 use crate::domain::{Affine, Extreme, Kept, State, Test, Value};
+use crate::effort::{COMPARED, LIGHT};
 use crate::engine::analysis::Analysis;
 use crate::ir::{Op, Operand, Origin, Step};
 
-/// Comparisons of a test from which the value that it chooses gets bounds.
-const MOST_COMPARED: u32 = 6;
 /// A test, and the values where it holds and where it does not.
 pub(crate) type Chosen = (Rc<Test>, Affine, Affine);
 
@@ -105,7 +104,7 @@ impl Analysis<'_> {
     fn case_of(&mut self, state: &mut State, test: &Test, (one, other): (&State, &State)) -> Affine {
         let case = self.symbols.fresh(0, 1, Origin::Exact, (0, 0));
         let mut open = vec![test];
-        let mut left = MOST_COMPARED;
+        let mut left = COMPARED;
         while let Some(test) = open.pop().filter(|_| left > 0) {
             left -= 1;
             match test {
@@ -114,9 +113,8 @@ impl Analysis<'_> {
                 Test::Compare { a, b, .. } => {
                     for sign in [1, -1] {
                         let Some(expr) = a.plus(b, -1).and_then(|it| it.times(sign)) else { continue };
-                        let (Some(in_one), Some(in_other)) =
-                            (self.symbols.high(one, &expr, 1), self.symbols.high(other, &expr, 1))
-                        else {
+                        let mut high = |case: &State| self.symbols.high_or(case, &expr, LIGHT, i128::MIN);
+                        let (Some(in_one), Some(in_other)) = (high(one), high(other)) else {
                             continue;
                         };
                         let slope = in_one.checked_sub(in_other).filter(|it| *it != 0);

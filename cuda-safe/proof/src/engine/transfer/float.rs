@@ -105,11 +105,10 @@ impl Analysis<'_> {
         let (least, most) = range_of(step.bits, step.is_signed);
         let FloatBounds { low, high } = float.unwrap_or_default();
         // A bound on the other side of the type's range says nothing of its end.
-        let low = low.filter(|it| self.symbols.is_at_most(state, it, 2, most));
-        let high = high.filter(|it| self.symbols.is_within(state, it, 2, (least, i128::MAX)));
-        let from =
-            low.as_ref().and_then(|it| self.symbols.low(state, it, 2)).map_or(least, |it| it.max(least));
-        let to = high.as_ref().and_then(|it| self.symbols.high(state, it, 2)).map_or(most, |it| it.min(most));
+        let low = low.filter(|it| self.symbols.is_at_most(state, it, most));
+        let high = high.filter(|it| self.symbols.is_within(state, it, (least, i128::MAX)));
+        let from = low.as_ref().and_then(|it| self.symbols.low(state, it)).map_or(least, |it| it.max(least));
+        let to = high.as_ref().and_then(|it| self.symbols.high(state, it)).map_or(most, |it| it.min(most));
         if from == to {
             return Some(Affine::constant(from));
         }
@@ -139,7 +138,7 @@ impl Analysis<'_> {
 
     /// Returns whether a whole number is one of a type that has all of its size, so that it is not rounded.
     fn is_exact(&mut self, state: &State, expr: &Affine, bits: u32) -> bool {
-        self.symbols.is_within(state, expr, 2, (-exact(bits), exact(bits)))
+        self.symbols.is_within(state, expr, (-exact(bits), exact(bits)))
     }
 
     /// Of two bounds that both hold, returns the better one: the smaller one for -1, the larger one for 1.
@@ -160,6 +159,6 @@ impl Analysis<'_> {
     /// Returns whether the second number is known to be no smaller than the first, or no larger for -1.
     fn is_ordered(&mut self, state: &State, a: &Affine, b: &Affine, sign: i128) -> bool {
         let over = a.plus(b, -1).and_then(|it| it.times(sign));
-        over.is_some_and(|over| self.symbols.is_at_most(state, &over, 2, 0))
+        over.is_some_and(|over| self.symbols.is_at_most(state, &over, 0))
     }
 }

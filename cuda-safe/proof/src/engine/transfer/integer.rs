@@ -3,8 +3,9 @@
 //! Sums and products with constants are exact. What depends on the bits of an operand takes its reading
 //! first. A result that is no expression becomes a symbol in an interval.
 
-use super::predicate::or;
+use super::guard::or;
 use crate::domain::{Affine, Region, State, Test, gcd, range_of, signed};
+use crate::effort::LIGHT;
 use crate::engine::analysis::Analysis;
 use crate::ir::{Op, Origin, Space, Step};
 
@@ -57,7 +58,7 @@ impl Analysis<'_> {
             Op::Mul => self.product(state, a, b),
             Op::Mul24 => {
                 let range = range_of(24, is_signed);
-                let fits = [a, b].iter().all(|it| self.symbols.is_within(state, it, 2, range));
+                let fits = [a, b].iter().all(|it| self.symbols.is_within(state, it, range));
                 if fits { self.product(state, a, b) } else { None }
             }
             _ => {
@@ -81,7 +82,7 @@ impl Analysis<'_> {
             Some((amount, amount))
         } else {
             let amount = self.symbols.reading(state, b, 32, false);
-            self.symbols.range(state, &amount, 2)
+            self.symbols.range(state, &amount)
         };
         let all = i128::from(bits);
         let Some((least, most)) = amount.map(|(low, high)| (low.clamp(0, all), high.clamp(0, all))) else {
@@ -94,7 +95,7 @@ impl Analysis<'_> {
         if step.op == Op::Shr && least == most {
             return self.symbols.floor(state, &value, 1 << least);
         }
-        let Some((low, high)) = self.symbols.range(state, &value, 2).filter(|(low, _)| *low >= 0) else {
+        let Some((low, high)) = self.symbols.range(state, &value).filter(|(low, _)| *low >= 0) else {
             return Some(self.within(pair, step, bits, None));
         };
         if step.op == Op::Shr {
@@ -114,7 +115,7 @@ impl Analysis<'_> {
             if op == Op::And
                 && x.as_constant().is_none()
                 && !self.symbols.is_unstable(x)
-                && self.symbols.is_within(state, x, 1, (-1, 0))
+                && self.symbols.is_within_by(state, x, LIGHT, (-1, 0))
             {
                 let zero = Affine::constant(0);
                 let test = Test::Compare { op: Op::Lt, bits, is_signed: true, a: x.clone(), b: zero.clone() };
@@ -153,7 +154,7 @@ impl Analysis<'_> {
             // Bits that do not meet are added.
             for (x, y) in [(x, y), (y, x)] {
                 let lowest = lowest_bit(x);
-                if lowest > 0 && self.symbols.is_within(state, y, 2, (0, lowest - 1)) {
+                if lowest > 0 && self.symbols.is_within(state, y, (0, lowest - 1)) {
                     return x.plus(y, 1);
                 }
             }
@@ -172,8 +173,7 @@ impl Analysis<'_> {
         let (op, bits) = (step.op, step.bits);
         let x = self.symbols.reading(state, x, bits, false);
         let y = self.symbols.reading(state, y, bits, false);
-        let (Some((xl, xh)), Some((yl, yh))) =
-            (self.symbols.range(state, &x, 2), self.symbols.range(state, &y, 2))
+        let (Some((xl, xh)), Some((yl, yh))) = (self.symbols.range(state, &x), self.symbols.range(state, &y))
         else {
             return Some(self.within((a, b), step, bits, None));
         };
@@ -201,8 +201,7 @@ impl Analysis<'_> {
         let &Step { op, bits, is_signed, .. } = step;
         let a = self.symbols.reading(state, pair.0, bits, is_signed);
         let b = self.symbols.reading(state, pair.1, bits, is_signed);
-        let (Some((al, ah)), Some((bl, bh))) =
-            (self.symbols.range(state, &a, 2), self.symbols.range(state, &b, 2))
+        let (Some((al, ah)), Some((bl, bh))) = (self.symbols.range(state, &a), self.symbols.range(state, &b))
         else {
             return Some(self.within(pair, step, bits, None));
         };
@@ -261,7 +260,7 @@ impl Analysis<'_> {
     fn count_bits(&mut self, state: &mut State, step: &Step, a: &Affine) -> Option<Affine> {
         let bits = step.bits;
         let value = self.symbols.reading(state, a, bits, false);
-        let (low, high) = self.symbols.range(state, &value, 2)?;
+        let (low, high) = self.symbols.range(state, &value)?;
         let all = i128::from(bits);
         let zeros = |value: i128| match value {
             0 if step.flag => -1,
@@ -310,7 +309,7 @@ impl Analysis<'_> {
         };
         // The conversion adds a number to addresses within the space, and to no others.
         let offset = a.replace(symbol, &Affine::constant(0))?;
-        if !self.symbols.is_within(state, &offset, 2, (0, 1 << 24)) {
+        if !self.symbols.is_within(state, &offset, (0, 1 << 24)) {
             return None;
         }
         let other = self.region(other);

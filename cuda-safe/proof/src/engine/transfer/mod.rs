@@ -3,6 +3,6 @@
 mod access;
 mod choice;
 mod float;
+mod guard;
 mod integer;
-mod predicate;
 mod step;

@@ -43,7 +43,7 @@ impl Analysis<'_> {
                 if !expr.terms.iter().all(keeps)
                     && ![true, false]
                         .into_iter()
-                        .any(|is_signed| self.symbols.is_within(state, &expr, 2, range_of(bits, is_signed)))
+                        .any(|is_signed| self.symbols.is_within(state, &expr, range_of(bits, is_signed)))
                 {
                     expr.terms.retain(keeps);
                     expr.constant = signed(expr.constant, bits);

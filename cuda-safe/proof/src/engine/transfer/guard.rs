@@ -3,11 +3,9 @@
 use std::rc::Rc;
 
 use crate::domain::{Affine, State, Symbol, Test, Value, range_of, remainder};
+use crate::effort::TEST_DEPTH;
 use crate::engine::analysis::Analysis;
 use crate::ir::{Op, Operand, Step};
-
-/// Tests within tests: of deeper ones nothing is known.
-const DEEPEST: u8 = 32;
 
 impl Analysis<'_> {
     pub(crate) fn test(&self, state: &State, operand: Operand) -> Rc<Test> {
@@ -75,7 +73,7 @@ impl Analysis<'_> {
             // Either reading will do: take one that keeps both expressions.
             let mut keeps = |is_signed: bool| {
                 let range = range_of(bits, is_signed);
-                [a, b].iter().all(|expr| self.symbols.is_within(state, expr, 2, range))
+                [a, b].iter().all(|expr| self.symbols.is_within(state, expr, range))
             };
             is_signed = keeps(true) || !keeps(false);
         }
@@ -106,7 +104,7 @@ impl Analysis<'_> {
                 if let Some(value) = over.as_constant() {
                     return value != 0;
                 }
-                let Some((low, high)) = symbols.range(state, &over, 2) else { return true };
+                let Some((low, high)) = symbols.range(state, &over) else { return true };
                 let step = over.divisor().max(1);
                 match (low, high) {
                     (0, 0) => symbols.is_unstable(&over),
@@ -218,7 +216,7 @@ fn and(one: &Rc<Test>, other: &Rc<Test>) -> Rc<Test> {
         (_, Test::Is(true)) => Rc::clone(one),
         (Test::Is(false), _) | (_, Test::Is(false)) => Rc::new(Test::Is(false)),
         _ => match depth(one).max(depth(other)) {
-            DEEPEST.. => Rc::new(Test::Unknown),
+            TEST_DEPTH.. => Rc::new(Test::Unknown),
             depth => Rc::new(Test::And(Rc::clone(one), Rc::clone(other), depth + 1)),
         },
     }
