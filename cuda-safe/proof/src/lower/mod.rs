@@ -4,6 +4,7 @@
 //! An instruction that is not listed here becomes [`Op::Refuse`]: the launch is refused if the analysis
 //! reaches it. So does a listed instruction with a modifier that is not listed, if it accesses memory.
 
+mod control;
 mod header;
 mod instruction;
 mod memory;
@@ -14,11 +15,9 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cuda_ptx::{
-    Body, Entity, Instruction, Linkage, Module, Name, Operand as Source, Statement, Variable, parse,
-};
+use cuda_ptx::{Body, Entity, Linkage, Module, Name, Operand as Source, Statement, Variable, parse};
 
-use crate::effort::{CALLS, STEPS};
+use crate::effort::STEPS;
 use crate::ir::{Graph, Kernel, Op, Operand, Parameter, Space, Step};
 
 pub use cuda_ptx::SyntaxError;
@@ -363,101 +362,6 @@ impl<'m, 'a> Lowering<'m, 'a> {
         if self.at.0 == PTX || self.at == (0, 0) {
             self.at = (PTX, line);
         }
-    }
-
-    fn call(&mut self, it: &'m Instruction<'a>) -> Refused {
-        let mut operands = it.operands.iter().peekable();
-        let results = operands.next_if(|it| matches!(it, Source::Arguments(_)));
-        let Some(Source::Name(name)) = operands.next() else {
-            return Err("a call of an unknown form".to_owned());
-        };
-        let arguments = operands.next_if(|it| matches!(it, Source::Arguments(_)));
-        let function = match name.entity {
-            Entity::Function(index) => Some(index),
-            Entity::Undeclared => None,
-            _ => return Err("a call through a pointer".to_owned()),
-        };
-        // The prototype of an indirect call follows.
-        if operands.next().is_some() {
-            return Err("a call through a pointer".to_owned());
-        }
-        let (results, arguments) = (self.slots(results)?, self.slots(arguments)?);
-        let (module, name) = (self.module, name.text);
-        let function = function.map(|index| (index, &module.functions[index])).filter(|(_, it)| !it.is_entry);
-        let Some((index, function, body)) =
-            function.and_then(|(index, it)| Some((index, it, it.body.as_ref()?)))
-        else {
-            return self.call_of_runtime(name, &arguments);
-        };
-        if matches!(function.linkage, Linkage::Weak | Linkage::Common) {
-            return Err(format!("{name} may have another body in another file"));
-        }
-        let is_open = self.callers.iter().chain([&self.frame]).any(|it| it.function == index);
-        if is_open || self.callers.len() >= CALLS {
-            return Err(format!("{name} calls itself, or calls are nested too deep"));
-        }
-        if function.results.len() != results.len() || function.parameters.len() != arguments.len() {
-            return Err(format!("a call of {name} with other parameters"));
-        }
-        if results.iter().enumerate().any(|(at, it)| results[..at].contains(it) || arguments.contains(it)) {
-            return Err(format!("a call of {name} with one parameter twice"));
-        }
-        // Results have no value before the function writes them.
-        for slot in &results {
-            for (_, _, piece) in self.slots[*slot].clone() {
-                let bits = self.bits(piece);
-                let from = vec![Operand::Register(self.temporary(bits))];
-                self.push(Step { bits, to: vec![piece], from, ..Step::new(Op::Mov) });
-            }
-        }
-        let at = self.at;
-        let frame = Frame::new(index, body, results, arguments);
-        self.callers.push(std::mem::replace(&mut self.frame, frame));
-        let returns = self.body();
-        if let Some(caller) = self.callers.pop() {
-            self.frame = caller;
-        }
-        let end = self.kernel.steps.len();
-        for step in returns {
-            self.kernel.steps[step].from = vec![Operand::Number(end.try_into().unwrap_or(i64::MAX))];
-        }
-        self.at = at;
-        Ok(())
-    }
-
-    /// Returns the slots that a call passes.
-    fn slots(&mut self, list: Option<&'m Source<'a>>) -> Refused<Vec<usize>> {
-        let Some(Source::Arguments(list)) = list else { return Ok(Vec::new()) };
-        let slot = |it: &Source<'a>| match it {
-            Source::Name(Name { entity: Entity::Local(index), .. }) => match self.frame.variables[*index] {
-                LocalPlace::Slot(slot) => Some(slot),
-                _ => None,
-            },
-            Source::Name(Name { entity: Entity::Result(index), .. }) => {
-                self.frame.results.get(*index).copied()
-            }
-            _ => None,
-        };
-        let slots: Option<Vec<_>> = list.iter().map(slot).collect();
-        slots.ok_or_else(|| "an argument that is no parameter".to_owned())
-    }
-
-    /// Lowers a call of a function that the device's runtime has.
-    fn call_of_runtime(&mut self, name: &str, arguments: &[usize]) -> Refused {
-        if name == "__assertfail" && arguments.len() == 5 {
-            // It prints three strings and ends the kernel.
-            for slot in &arguments[..3] {
-                let from = vec![Operand::Register(self.piece(*slot, 0, 8)?), Operand::Number(0)];
-                self.push(Step { from, size: 1, flag: true, ..Step::new(Op::Load) });
-            }
-            self.push(Step::new(Op::Exit));
-            return Ok(());
-        }
-        Err(match name {
-            "vprintf" => "printf, which may read any memory".to_owned(),
-            "malloc" | "free" => format!("{name}: the device's heap"),
-            _ => format!("a call of {name}, which is not in this PTX"),
-        })
     }
 }
 
