@@ -46,6 +46,7 @@
 //! | `print.rs` | makes a text of the tree |
 //! | `instruction.rs` | the table of instructions |
 //! | `directive.rs` | the tables of directives |
+//! | `sources.rs` | a hash of these files |
 
 mod body;
 pub mod directive;
@@ -54,6 +55,8 @@ pub mod instruction;
 mod parse;
 mod print;
 mod resolve;
+#[doc(hidden)]
+pub mod sources;
 mod special;
 mod syntax;
 mod token;

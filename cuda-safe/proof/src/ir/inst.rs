@@ -404,20 +404,21 @@ impl std::fmt::Display for NotASlice {
 
 impl std::error::Error for NotASlice {}
 
-/// The first bytes: those of this file, which defines what a slice is. A format that differs has other ones.
-const MAGIC: [u8; 8] = hash(include_bytes!("inst.rs")).to_le_bytes();
+/// The sources that define what a slice is, and which steps a kernel becomes, beside those that read PTX.
+pub(crate) const SOURCES: &[(&str, &[u8])] = cuda_ptx::sources![
+    "inst.rs"
+    "../lower/control.rs"
+    "../lower/header.rs"
+    "../lower/instruction.rs"
+    "../lower/memory.rs"
+    "../lower/mod.rs"
+    "../lower/operand.rs"
+    "../lower/slice.rs"
+];
 
-/// Returns the hash of a text (FNV-1a), however its lines end.
-const fn hash(text: &[u8]) -> u64 {
-    let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325, 0);
-    while at < text.len() {
-        if text[at] != b'\r' {
-            hash = (hash ^ text[at] as u64).wrapping_mul(0x0100_0000_01b3);
-        }
-        at += 1;
-    }
-    hash
-}
+/// The first bytes: the hash of these sources. A slice that others made may have a fault that is mended here,
+/// so it has other ones, also if its form is the same.
+const MAGIC: [u8; 8] = cuda_ptx::sources::hash(cuda_ptx::sources::HASH, SOURCES).to_le_bytes();
 
 impl Kernel {
     /// The kernel's name in PTX.

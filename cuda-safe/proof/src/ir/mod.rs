@@ -3,6 +3,8 @@
 mod cfg;
 mod inst;
 
+#[cfg(test)]
+pub(crate) use inst::SOURCES;
 pub(crate) use inst::{
     Clusters, Effect, Graph, Loaded, Loop, Object, Op, Operand, Origin, Space, Special, Step,
 };

@@ -2,10 +2,12 @@
 //! launches are random, and so are changes of the PTX: a changed kernel is refused, or proven with bytes that
 //! hold for what it does now.
 
+use std::collections::BTreeSet;
+
 use super::oracle::{End, Machine, Random};
 use super::spec::Spec;
 use super::work::prove_in_time;
-use crate::{Kernel, Proof, Verdict, kernels};
+use crate::{Kernel, NotASlice, Proof, Verdict, kernels};
 use cuda_ptx::{Module, parse};
 
 const PLANTED: &str = include_str!("../../tests/kernels/planted.ptx");
@@ -304,6 +306,33 @@ pub(super) fn seed(usual: u64) -> u64 {
 pub(super) fn rounds(usual: u32) -> u32 {
     let more = std::env::var("PROOF_ROUNDS").ok().and_then(|it| it.parse().ok());
     more.unwrap_or(if std::env::var_os("CUDA_TEST_ALL").is_some() { 10 } else { 1 }) * usual
+}
+
+#[test]
+fn a_slice_is_named_after_all_sources_that_make_it() {
+    let names = |list: &[(&'static str, &[u8])]| {
+        list.iter().map(|it| it.0.rsplit('/').next().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let files = |folder: &str| {
+        let files = std::fs::read_dir(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
+        files.map(|it| it.unwrap().file_name().into_string().unwrap()).collect::<BTreeSet<_>>()
+    };
+    // A test, and the form of a slice.
+    let mut lowering = files("src/lower");
+    assert!(lowering.remove("table.rs") && lowering.insert("inst.rs".to_owned()));
+    assert_eq!(names(crate::ir::SOURCES), lowering);
+    assert_eq!(names(cuda_ptx::sources::LIST), files("../ptx/src"));
+    // One sign of any of them changes the first bytes.
+    let hash = |list: &[(&str, &[u8])]| cuda_ptx::sources::hash(cuda_ptx::sources::HASH, list).to_le_bytes();
+    let slice = kernels(PLANTED).unwrap()[0].to_bytes();
+    assert_eq!(slice[..8], hash(crate::ir::SOURCES));
+    for at in 0..crate::ir::SOURCES.len() {
+        let mut list = crate::ir::SOURCES.to_vec();
+        let other = [list[at].1, b"\n"].concat();
+        list[at].1 = &other;
+        let other = [&hash(&list), &slice[8..]].concat();
+        assert_eq!(Kernel::from_bytes(&other), Err(NotASlice), "{}", list[at].0);
+    }
 }
 
 #[test]
