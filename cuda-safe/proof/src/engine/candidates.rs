@@ -49,7 +49,7 @@ impl Interpreter<'_, '_> {
             let step = expr.divisor().max(1);
             for expr in [expr.add(-factor), Some(expr)] {
                 for sign in [1, -1] {
-                    for bound in [-1, 0, -step] {
+                    for bound in [0, -step] {
                         push(&mut candidates, expr.as_ref().and_then(|it| it.times(sign)), bound);
                     }
                 }
