@@ -57,11 +57,6 @@ impl State {
         Rc::make_mut(&mut self.constraints)
     }
 
-    /// States of one number have the same intervals and constraints.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Takes the constraints of a case.
     pub(crate) fn set_constraints(&mut self, case: Self) {
         (self.intervals, self.has_interval) = (case.intervals, case.has_interval);
