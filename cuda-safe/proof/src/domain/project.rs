@@ -41,8 +41,8 @@ impl Symbols {
             match test {
                 Test::Compare { a, b, .. } => [a, b].iter().for_each(|it| mark(&it.terms)),
                 Test::Not(one) => tests.push(one),
-                Test::And(one, other, _) => tests.extend([&**one, &**other]),
-                Test::Unknown | Test::Is(_) => {}
+                Test::And(one, other, ..) => tests.extend([&**one, &**other]),
+                Test::Unknown | Test::Unstable | Test::Is(_) => {}
             }
         }
         let is_unused_extreme = |(symbol, _): &(Symbol, i128)| {

@@ -88,7 +88,7 @@ impl Interpreter<'_, '_> {
             left -= 1;
             match &*test {
                 Test::Not(one) => open.push(Rc::clone(one)),
-                Test::And(one, other, _) => open.extend([Rc::clone(one), Rc::clone(other)]),
+                Test::And(one, other, ..) => open.extend([Rc::clone(one), Rc::clone(other)]),
                 Test::Compare { a, b, .. } => {
                     let mut expr = a.plus(b, -1);
                     for one in &mut *registers {
@@ -102,7 +102,7 @@ impl Interpreter<'_, '_> {
                     }
                     exprs.extend(expr);
                 }
-                Test::Unknown | Test::Is(_) => {}
+                Test::Unknown | Test::Unstable | Test::Is(_) => {}
             }
         }
         exprs

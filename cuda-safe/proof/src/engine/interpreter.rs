@@ -195,7 +195,7 @@ impl<'w, 'a> Interpreter<'w, 'a> {
                 self.analysis.step(&mut on, index);
             }
             state = match (is_on, is_off) {
-                (true, true) => self.join(&on, &off, None),
+                (true, true) => self.join(&on, &off, None, guard.is_unstable()),
                 (true, false) => on,
                 (false, true) => off,
                 (false, false) => return Ok(()),

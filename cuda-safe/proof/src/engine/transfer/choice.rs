@@ -65,11 +65,11 @@ impl Analysis<'_> {
         match (self.assume(&mut one, test, true), self.assume(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),
             (true, true) => match b.plus(a, -1).and_then(|it| it.as_constant()) {
-                Some(step) if !self.symbols.is_unstable(a) => {
+                Some(step) if !self.symbols.is_unstable(a) && !test.is_unstable() => {
                     let case = self.case_of(state, test, (&one, &other));
                     a.plus(&case, step)
                 }
-                _ => self.symbols.join_values(state, (&one, a), (&other, b)),
+                _ => self.symbols.join_values(state, (&one, a), (&other, b), test.is_unstable()),
             },
             (true, false) => Some(a.clone()),
             _ => Some(b.clone()),
@@ -86,7 +86,7 @@ impl Analysis<'_> {
             left -= 1;
             match test {
                 Test::Not(inner) => open.push(inner),
-                Test::And(first, second, _) => open.extend([&**first, &**second]),
+                Test::And(first, second, ..) => open.extend([&**first, &**second]),
                 Test::Compare { a, b, .. } => {
                     for sign in [1, -1] {
                         let Some(expr) = a.plus(b, -1).and_then(|it| it.times(sign)) else { continue };
@@ -100,7 +100,7 @@ impl Analysis<'_> {
                         }
                     }
                 }
-                Test::Unknown | Test::Is(_) => {}
+                Test::Unknown | Test::Unstable | Test::Is(_) => {}
             }
         }
         case
