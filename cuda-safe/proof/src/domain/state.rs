@@ -1,5 +1,5 @@
 //! What is known at a point of a kernel: a value for each register, an interval for each symbol, and linear
-//! constraints between symbols.
+//! constraints between symbols. States are a lattice: ordered by the runs that they allow, and joined.
 
 use std::rc::Rc;
 

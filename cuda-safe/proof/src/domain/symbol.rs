@@ -115,7 +115,7 @@ impl Symbols {
 
     pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
         // Bounds may cross where the constraints cannot hold. The symbol may outlive that place, where two
-        // ways meet, and needs a value.
+        // paths join, and needs a value.
         let (low, high) = (low.min(high), high.max(low));
         self.known.push(SymbolInfo {
             low,
@@ -283,7 +283,7 @@ impl Symbols {
         }
     }
 
-    /// Gives a state a number of its own: its limits or constraints have changed.
+    /// Gives a state a number of its own: its intervals or constraints have changed.
     pub(super) fn changes(&mut self, state: &mut State) {
         self.states += 1;
         state.number = self.states;

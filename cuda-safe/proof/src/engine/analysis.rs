@@ -1,4 +1,4 @@
-//! What is known of a launch while its kernel is gone through, and the values of operands.
+//! What is known of a launch while its kernel is interpreted, and the values of operands.
 
 use std::collections::BTreeSet;
 

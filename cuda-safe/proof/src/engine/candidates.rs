@@ -18,7 +18,7 @@ fn push(candidates: &mut Vec<(Affine, i128)>, expr: Option<Affine>, bound: i128)
 }
 
 impl Interpreter<'_, '_> {
-    /// Guesses invariants from the tests at branches, and keeps those that hold before the loop.
+    /// Makes candidates from the tests at branches, and keeps those that hold before the loop.
     pub(super) fn candidates(
         &mut self,
         entry: &State,
@@ -37,7 +37,7 @@ impl Interpreter<'_, '_> {
         let mut candidates = Vec::new();
         for mut expr in compared {
             // What was read of a register that may wrap is an expression minus multiples of a power of two:
-            // guess that it does not.
+            // one that does not is a candidate.
             expr.terms.retain(|(symbol, own)| is_known(*symbol) || *own % (1 << 32) != 0);
             let factor = expr.coefficient(rounds);
             if factor == 0

@@ -1,4 +1,4 @@
-//! The control flow of a slice: blocks, their order, loops, and which registers a block still needs.
+//! The control flow of a slice: blocks, their order, loops, and the liveness of registers.
 
 use std::collections::BTreeSet;
 
