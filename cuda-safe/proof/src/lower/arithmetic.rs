@@ -322,8 +322,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         let mut values = Vec::new();
         for (at, value) in from.iter().enumerate() {
-            // The amount of a shift has 32 bits. ptxas cuts one that is a constant to the type's bits
-            // instead.
+            // The amount of a shift has 32 bits. Of a constant ptxas takes those of the type, here and there.
             let own = if matches!(op, Op::Shl | Op::Shr) && at == 1 {
                 if matches!(value, Source::Constant(own) if !is_amount(*own, bits)) {
                     return Err(format!("{} by a number that has too many bits", it.form()));
