@@ -10,8 +10,6 @@ mod complete;
 mod evaluate;
 #[path = "../../tests/forms/table.rs"]
 mod table;
-#[path = "../../tests/kernels/toolkit.rs"]
-mod toolkit;
 
 use super::oracle::Random;
 use crate::analysis::Analysis;
