@@ -38,7 +38,7 @@ struct Options {
     cold: Option<PathBuf>,
     /// The file for the page of the report.
     write: Option<PathBuf>,
-    /// The folder for the plots, and for the sweeps of the report.
+    /// The folder for the sweeps of the report.
     results: Option<PathBuf>,
     turns: Option<u32>,
     /// The batches of each operation that every side makes at each start.
@@ -135,7 +135,7 @@ fn main() -> anyhow::Result<ExitCode> {
                 (transfers::measure(&options)?.map(|rows| transfers::report(&rows)).transpose()?, None)
             }
             "pageable" => (None, transfers::pageable(&options)?),
-            _ => transfers::everything(&options)?.unzip(),
+            _ => (None, transfers::everything(&options)?),
         };
         report.page.push_str(&page.unwrap_or_default());
         report.sweeps.push_str(&sweeps.unwrap_or_default());
@@ -203,7 +203,7 @@ fn wrapped(text: &str) -> String {
     for line in text.lines() {
         code ^= line.starts_with("```");
         let mut column = 0;
-        let prose = !code && !line.starts_with(['|', '#', '!', '-']);
+        let prose = !code && !line.starts_with(['|', '#', '-']);
         for word in line.split_inclusive(' ').filter(|_| prose) {
             if column > 0 && column + word.trim_end().chars().count() > WIDTH {
                 result.truncate(result.trim_end().len());
