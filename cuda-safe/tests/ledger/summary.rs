@@ -40,9 +40,11 @@ pub(crate) fn summary(ledger: &str) -> String {
     }
     let mut out = String::from(
         "# The coverage ledger in figures\n\n\
-         Generated from `../ledger.tsv`, as that is: functions of the runtime by group. \
-         *Shown*: of those wrapped,\n\
-         those that an example names. *Raw only*: left to `cuda-sys` for a reason that the ledger gives.\n\n\
+         The functions of the runtime by group. *Shown*: of those wrapped, those that an example names.\n\
+         *Raw only*: left to `cuda-sys` for a reason that `raw-only.tsv` gives. \
+         `cargo test -p cuda-safe --test ledger`\n\
+         writes the whole ledger to `target/tmp/ledger.tsv`: a row for each function, with what wraps, tests and \
+         shows it.\n\n\
          | group | functions | wrapped | shown | raw only | not yet wrapped |\n\
          |---|---:|---:|---:|---:|---:|\n",
     );
