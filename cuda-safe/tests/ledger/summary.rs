@@ -43,8 +43,7 @@ pub(crate) fn summary(ledger: &str) -> String {
          The functions of the runtime by group. *Shown*: of those wrapped, those that an example names.\n\
          *Raw only*: left to `cuda-sys` for a reason that `raw-only.tsv` gives. \
          `cargo test -p cuda-safe --test ledger`\n\
-         writes the whole ledger to `target/tmp/ledger.tsv`: a row for each function, with what wraps, tests and \
-         shows it.\n\n\
+         writes the whole ledger to `target/tmp/ledger.tsv`: what wraps, tests and shows each function.\n\n\
          | group | functions | wrapped | shown | raw only | not yet wrapped |\n\
          |---|---:|---:|---:|---:|---:|\n",
     );

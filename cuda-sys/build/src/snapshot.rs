@@ -68,21 +68,17 @@ mod tests {
 
     #[test]
     fn functions_are_apart_and_errors_have_names() {
-        let text = "pub type F = ::core::option::Option<\n    unsafe extern \"C\" fn(),\n>;\nunsafe extern \
-                    \"C\" {\n    pub fn cudaA() -> cudaError_t;\n    /// Since CUDA 13.1.\n    pub fn cudaC(\n        \
-                    a: u32,\n    ) -> cudaError_t;\n}\npub const cudaErrorB: cudaError = cudaError(7);\n";
+        let first = "pub type F = ::core::option::Option<\n    unsafe extern \"C\" fn(),\n>;\n";
+        let [one, other] = [
+            "    pub fn cudaA() -> cudaError_t;\n",
+            "    /// Since CUDA 13.1.\n    pub fn cudaC(\n        a: u32,\n    ) -> cudaError_t;\n",
+        ];
+        let last = "pub const cudaErrorB: cudaError = cudaError(7);\n";
+        let text = &format!("{first}unsafe extern \"C\" {{\n{one}{other}}}\n{last}");
         let (others, functions) = split(text);
-        assert_eq!(
-            others,
-            "pub type F = ::core::option::Option<\n    unsafe extern \"C\" fn(),\n>;\npub const cudaErrorB: cudaError = \
-             cudaError(7);\n"
-        );
+        assert_eq!(others, format!("{first}{last}"));
         let names = "pub(super) const ERROR_NAMES: &[(u32, &CStr)] = &[\n    (7, c\"cudaErrorB\"),\n];\n";
-        let second = "loaded! {\n    /// Since CUDA 13.1.\n    pub fn cudaC(\n        a: u32,\n    ) -> cudaError_t;\n}\n";
-        assert_eq!(
-            functions,
-            format!("loaded! {{\n    pub fn cudaA() -> cudaError_t;\n}}\n{second}{names}")
-        );
+        assert_eq!(functions, format!("loaded! {{\n{one}}}\nloaded! {{\n{other}}}\n{names}"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The verdicts on the kernels of this project, and on kernels with planted errors.
 //!
-//! The planted errors and the usual kernels are those of `cuda-safe/testing/kernels`. The project's own kernels
-//! are compiled here: without nvcc, the test says `NOT CHECKED` on the error output.
+//! The planted errors and the usual kernels are those of `cuda-safe/testing/kernels`. The project's own
+//! kernels are compiled here: without nvcc, the test says `NOT CHECKED` on the error output.
 //!
 //! Not under sanitizers: it uses no GPU.
 //! Not in the bundle: it compiles sources with nvcc.

@@ -79,7 +79,8 @@ mod tests {
         let version = |table: &str| table.split('\t').nth(1).map(str::to_owned);
         if version(pins) != version(&now) {
             return not_checked(&format!(
-                "whether the PTX of cuda-safe/testing/kernels is as it was: its pins are those of {}, and nvcc is {}",
+                "whether the PTX of cuda-safe/testing/kernels is as it was: its pins are those of {}, and \
+                 nvcc is {}",
                 version(pins).unwrap_or_default(),
                 version(&now).unwrap_or_default()
             ));
