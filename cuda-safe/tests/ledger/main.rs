@@ -1,11 +1,9 @@
 //! The coverage ledger: for every function of the runtime, the items that wrap it and the tests and examples
-//! that name these, or why it has no wrapper. `the_ledger` writes it to `target/tmp/ledger.tsv`, and compares
-//! `ledger/summary.md`, which counts it by group.
+//! that name these, or why it has no wrapper. The tests write it to `target/tmp/ledger.tsv`.
 //!
-//! It is generated: from `ledger/functions.tsv` (name, group, first version), the `#[doc(alias)]`es in
-//! `src`, the tests of this crate, `cuda-kernels` and others, the programs of `examples` and those in the
-//! documentation of both crates, and `ledger/raw-only.tsv` (why not). `CUDA_SAFE_LEDGER=write cargo test -p
-//! cuda-safe --test ledger the_ledger` writes the summary.
+//! It is made from `ledger/functions.tsv` (name, group, first version), the `#[doc(alias)]`es in `src`, the
+//! tests of this crate, `cuda-kernels` and others, the programs of `examples` and those in the documentation
+//! of both crates, and `ledger/raw-only.tsv` (why not).
 //!
 //! "Names" is the result of a plain scan: the item's name in the test or in a helper of its file that it
 //! calls, and also the type's name if several types have such a method.
@@ -18,7 +16,6 @@ mod call_sites;
 mod examples;
 mod scan;
 mod sources;
-mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,7 +23,6 @@ use std::sync::LazyLock;
 
 use examples::{examples, showing};
 use scan::{Item, has_name};
-use summary::{rows, summary};
 
 /// The maximum number of tests in a row, and of examples.
 const NAMED: usize = 3;
@@ -180,7 +176,17 @@ fn tests() -> Vec<(String, String)> {
 }
 
 /// The ledger that the sources imply.
-static LEDGER: LazyLock<String> = LazyLock::new(generate);
+static LEDGER: LazyLock<String> = LazyLock::new(|| {
+    let ledger = generate();
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ledger.tsv"), &ledger).unwrap();
+    ledger
+});
+
+/// The rows of the ledger, seven columns each.
+fn rows() -> impl Iterator<Item = [&'static str; 7]> {
+    let row = |line: &'static str| <[&str; 7]>::try_from(line.split('\t').collect::<Vec<_>>()).unwrap();
+    LEDGER.lines().skip(1).map(row)
+}
 
 fn generate() -> String {
     let (items, reasons, mut tests, ambiguous) = (items(), reasons(), tests(), ambiguous());
@@ -229,22 +235,9 @@ fn generate() -> String {
 }
 
 #[test]
-fn the_ledger_is_counted_in_its_summary() {
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ledger.tsv"), &*LEDGER).unwrap();
-    let says = summary(&LEDGER);
-    println!("{says}");
-    if std::env::var_os("CUDA_SAFE_LEDGER").is_some_and(|mode| mode == "write") {
-        std::fs::write(here().join("ledger/summary.md"), says).unwrap();
-        return;
-    }
-    let hint = "CUDA_SAFE_LEDGER=write cargo test -p cuda-safe --test ledger the_ledger";
-    assert_eq!(says, read("ledger/summary.md"), "ledger/summary.md is out of date; {hint}");
-}
-
-#[test]
 fn nothing_is_left_to_be_wrapped_or_shown_in_the_groups_that_are_done() {
     for done in DONE {
-        let mut of_group = rows(&LEDGER).into_iter().filter(|[_, group, ..]| *group == done).peekable();
+        let mut of_group = rows().filter(|[_, group, ..]| *group == done).peekable();
         assert!(of_group.peek().is_some(), "no function is of the group {done}");
         for [name, _, _, wrapped, _, examples, why] in of_group {
             if wrapped.is_empty() {
@@ -292,7 +285,7 @@ fn names_after<'a>(text: &'a str, marker: &'a str) -> impl Iterator<Item = &'a s
 
 #[test]
 fn every_row_says_where_or_why() {
-    for [name, group, _, wrapped, tests, _, why] in rows(&LEDGER) {
+    for [name, group, _, wrapped, tests, _, why] in rows() {
         if wrapped.is_empty() {
             assert!(
                 !why.is_empty(),
@@ -350,8 +343,7 @@ fn every_alias_is_a_name_of_the_runtime() {
 }
 
 /// For each page about soundness: its file, and its minimum number of rows.
-const PAGES: [(&str, usize); 4] =
-    [("hazard-programs.md", 60), ("classic-mistakes.md", 20), ("holes-of-wrappers.md", 19), ("proofs.md", 9)];
+const PAGES: [(&str, usize); 3] = [("hazard-programs.md", 60), ("mistakes.md", 39), ("proofs.md", 9)];
 
 /// Every row of the pages names a test, every named test exists, and the documentation has the pages.
 #[test]
