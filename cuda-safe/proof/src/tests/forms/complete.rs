@@ -8,8 +8,8 @@ use std::process::Command;
 use cuda_ptx::instruction::{Effect, Proof, ROWS, Row};
 
 use super::table::{self, Register, bits_of, forms, header, registers, tokens, with_bits};
+use crate::ir::{Op, Operand, Space};
 use crate::kernels;
-use crate::slice::{Op, Operand, Space};
 use cuda_testing_kernels::tool;
 
 /// Opcodes with results beside those that compute.
