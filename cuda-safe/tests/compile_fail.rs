@@ -117,8 +117,8 @@ fn without_places(said: &str) -> String {
 }
 
 /// As [`without_places`], of one message. Its lines have a margin with the numbers of source lines, which is
-/// as wide as the longest of them. What a file of the library has at a place that a note names is left out, and
-/// so are the types that implement a trait: both change with the library, and the reason does not.
+/// as wide as the longest of them. Excerpts of the library's files below notes are left out, and so are lists
+/// of types that implement a trait: both change with the library, and the reason does not.
 fn of_message(message: &str) -> String {
     // The spaces and the number before a source line.
     let number =
