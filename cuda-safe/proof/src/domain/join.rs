@@ -12,8 +12,8 @@ use crate::effort::{CONSTRAINTS, FEW_COMBINATIONS, LIGHT};
 
 impl Symbols {
     /// Returns an expression for a value that is `a` where `one` holds and `b` where `other` does, with what
-    /// is known of it in `state`, or `None` if nothing is. `is_unstable` says that each use may see the other
-    /// one of the two.
+    /// is known of it in `state`, or `None` if nothing is. `is_unstable` says that each use may see the
+    /// other.
     pub(crate) fn join_values(
         &mut self,
         state: &mut State,
@@ -156,7 +156,7 @@ impl Symbols {
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
             for (at, constraint) in from.constraints.iter().enumerate() {
                 let is_same = |it: &&Constraint| it.signs == constraint.signs && it.terms == constraint.terms;
-                // Facts from before the ways parted have one place.
+                // Constraints from before the paths parted have one place.
                 let same =
                     to.constraints.get(at).filter(is_same).or_else(|| to.constraints.iter().find(is_same));
                 let bound = match same {

@@ -48,7 +48,7 @@ impl Interpreter<'_, '_> {
         })
     }
 
-    /// Joins two states. `is_unstable` says that each use of a value may see that of the other state.
+    /// Joins two states. `is_unstable` says that each use of a value may be in the other one of the two.
     pub(super) fn join(
         &mut self,
         one: &State,
@@ -66,10 +66,10 @@ impl Interpreter<'_, '_> {
                 _ if !is_needed || self.is_spent() => Value::Unset,
                 (one, other) if one == other => one.clone(),
                 (Value::Number(a), Value::Number(b)) => {
-                    let symbols = &mut self.analysis.symbols;
-                    let joined = symbols.join_values(&mut both, (one, a), (other, b), is_unstable);
+                    let join_values =
+                        self.analysis.symbols.join_values(&mut both, (one, a), (other, b), is_unstable);
                     // The value is one of the two, but may be anything.
-                    joined.map_or(Value::Unset, Value::Number)
+                    join_values.map_or(Value::Unset, Value::Number)
                 }
                 (Value::Test(_), Value::Test(_)) => Value::Test(Rc::new(Test::Unknown)),
                 _ => Value::Unset,

@@ -9,10 +9,9 @@ use super::spec::Spec;
 use super::work::prove_in_time;
 use crate::{Kernel, NotASlice, Proof, Verdict, kernels};
 use cuda_ptx::{Module, parse};
+use cuda_testing_kernels::{patterns, planted};
 
-const PLANTED: &str = include_str!("../../tests/kernels/planted.ptx");
 const PLANTED_LAUNCHES: &str = include_str!("../../tests/kernels/planted.tsv");
-const PATTERNS: &str = include_str!("../../tests/kernels/patterns.ptx");
 const PATTERN_LAUNCHES: &str = include_str!("../../tests/kernels/patterns.tsv");
 
 /// Work for one proof: less than that of launches, for the tests' time.
@@ -290,7 +289,7 @@ fn launches(text: &str, list: &str) -> Vec<Spec> {
 fn each(then: impl Fn(&str, &Spec, &mut Random, &mut Count)) -> Count {
     let mut count = Count::default();
     let mut random = Random(seed(28));
-    for (text, list) in [(PLANTED, PLANTED_LAUNCHES), (PATTERNS, PATTERN_LAUNCHES)] {
+    for (text, list) in [(planted(), PLANTED_LAUNCHES), (patterns(), PATTERN_LAUNCHES)] {
         for spec in launches(text, list) {
             then(text, &spec, &mut random, &mut count);
         }
@@ -319,12 +318,13 @@ fn a_slice_is_named_after_all_sources_that_make_it() {
     };
     // A test, and the form of a slice.
     let mut lowering = files("src/lower");
-    assert!(lowering.remove("table.rs") && lowering.insert("inst.rs".to_owned()));
+    assert!(lowering.remove("table.rs"));
+    lowering.extend(["encode.rs", "inst.rs", "kernel.rs"].map(str::to_owned));
     assert_eq!(names(crate::ir::SOURCES), lowering);
     assert_eq!(names(cuda_ptx::sources::LIST), files("../ptx/src"));
     // One sign of any of them changes the first bytes.
     let hash = |list: &[(&str, &[u8])]| cuda_ptx::sources::hash(cuda_ptx::sources::HASH, list).to_le_bytes();
-    let slice = kernels(PLANTED).unwrap()[0].to_bytes();
+    let slice = kernels(planted()).unwrap()[0].to_bytes();
     assert_eq!(slice[..8], hash(crate::ir::SOURCES));
     for at in 0..crate::ir::SOURCES.len() {
         let mut list = crate::ir::SOURCES.to_vec();
@@ -413,7 +413,7 @@ fn any_text_is_an_error_or_has_a_verdict() {
 fn any_bytes_are_an_error_or_a_slice_that_has_a_verdict() {
     let mut random = Random(7);
     let (mut read, mut slices) = (0, Vec::new());
-    for (text, list) in [(PLANTED, PLANTED_LAUNCHES), (PATTERNS, PATTERN_LAUNCHES)] {
+    for (text, list) in [(planted(), PLANTED_LAUNCHES), (patterns(), PATTERN_LAUNCHES)] {
         let kernels = kernels(text).expect("the kernels");
         for spec in launches(text, list) {
             let kernel = kernels.iter().find(|it| it.name() == spec.kernel).expect("the kernel");

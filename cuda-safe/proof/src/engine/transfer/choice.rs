@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use super::guard::not;
 use crate::domain::{Affine, Extreme, Kept, State, Test, Value};
 use crate::effort::{COMPARED, LIGHT};
 use crate::engine::analysis::Analysis;
@@ -12,28 +11,6 @@ use crate::ir::{Op, Operand, Origin, Step};
 pub(crate) type Chosen = (Rc<Test>, Affine, Affine);
 
 impl Analysis<'_> {
-    /// Returns `a` where the test holds, and `b` where it does not. Of 1 and 0 the result knows the test.
-    pub(super) fn select(
-        &mut self,
-        state: &mut State,
-        test: Rc<Test>,
-        a: &Affine,
-        b: &Affine,
-    ) -> Option<Affine> {
-        let (Some(one @ (0 | 1)), Some(other @ (0 | 1))) = (a.as_constant(), b.as_constant()) else {
-            return self.choose(state, &test, a, b);
-        };
-        if one == other || matches!(*test, Test::Is(_)) {
-            return self.choose(state, &test, a, b);
-        }
-        let is_one = if one == 1 { test } else { not(&test) };
-        let value = self.choose(state, &not(&is_one), &Affine::constant(0), &Affine::constant(1))?;
-        if let [(symbol, 1)] = value.terms[..] {
-            self.symbols.set_truth(symbol, is_one);
-        }
-        Some(value)
-    }
-
     /// Returns the smaller one of two numbers, or the larger one. Two pairs with the same difference have
     /// values that follow from each other: `min(a, b)` is `b + min(a - b, 0)`, and `max(a, b)` is
     /// `a - min(a - b, 0)`.

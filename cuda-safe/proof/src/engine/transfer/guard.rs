@@ -152,13 +152,6 @@ impl Analysis<'_> {
                 if self.symbols.is_unstable(&a) || self.symbols.is_unstable(&b) {
                     return Rc::new(Test::Unstable);
                 }
-                // A test of the number that another test was made to.
-                if let (Op::Eq | Op::Ne, Some(value @ (0 | 1)), [(symbol, 1)], 0) =
-                    (step.op, b.as_constant(), &a.terms[..], a.constant)
-                    && let Some(test) = self.symbols.truth(*symbol)
-                {
-                    return if (step.op == Op::Eq) == (value == 1) { test } else { not(&test) };
-                }
                 match (step.op, b.as_constant()) {
                     (Op::Lt, Some(0)) | (Op::Le, Some(-1)) if step.is_signed => {
                         self.is_negative(&a, step.bits)
