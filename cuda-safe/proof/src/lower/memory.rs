@@ -168,11 +168,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
                     }
                     at += i128::from(element);
                 }
-                let align = u64::from(self.kernel.parameters[index].align);
-                if offset % i128::from(size.max(1)) != 0 || align < size {
-                    return Err(format!(
-                        "a parameter is read at an address that may be no multiple of {size}"
-                    ));
+                if offset % i128::from(size.max(1)) != 0
+                    || u64::from(self.kernel.parameters[index].align) < size
+                {
+                    return Err(format!("a parameter is read where it may be no multiple of {size}"));
                 }
                 Ok(true)
             }
