@@ -51,25 +51,26 @@ impl Origins {
             Entity::Parameter(at) => Some(Region::Parameter(at)),
             _ => None,
         };
+        let list: Vec<_> = instructions(body).map(|(_, it)| (it, written(it), read(it))).collect();
         let mut is_changing = true;
         while is_changing {
             is_changing = false;
-            for (_, it) in instructions(body) {
+            for (it, written, read) in &list {
                 let mut found = arguments(it);
                 for operand in &it.operands {
                     let (Operand::Name(name) | Operand::Offset(name, _)) = operand else { continue };
                     if let Some(region) = memory(name.entity) {
-                        found.extend(written(it).into_iter().map(|to| (to, region)));
+                        found.extend(written.iter().map(|to| (*to, region)));
                     }
                 }
                 let passes = matches!(
                     it.opcode(),
                     "mov" | "cvta" | "cvt" | "add" | "sub" | "mad" | "selp" | "and" | "or" | "min" | "max"
                 );
-                let sources = if passes { read(it) } else { Vec::new() };
-                for to in written(it) {
+                let sources = if passes { &read[..] } else { &[] };
+                for to in written {
                     let from = sources.iter().flat_map(|from| &this.of[*from]);
-                    found.extend(from.map(|region| (to, *region)));
+                    found.extend(from.map(|region| (*to, *region)));
                 }
                 for (to, region) in found {
                     this.all.insert(region);
@@ -106,8 +107,12 @@ pub(crate) fn weak_loads(
     let mut seen: BTreeSet<usize> = open.iter().copied().collect();
     let mut loads = BTreeSet::new();
     let is_written = writes_global(body);
+    let mut writers = vec![Vec::new(); body.registers.len()];
+    for (at, it) in instructions(body) {
+        written(it).into_iter().for_each(|to| writers[to].push((at, it)));
+    }
     while let Some(of) = open.pop() {
-        for (at, it) in instructions(body).filter(|(_, it)| written(it).contains(&of)) {
+        for (at, it) in std::mem::take(&mut writers[of]) {
             let varying = Err(Refusal { line: it.line, reason: Reason::Varying });
             let mut is_varying = false;
             for operand in &it.operands {
@@ -120,7 +125,8 @@ pub(crate) fn weak_loads(
             }
             match it.row().map(|row| row.effect) {
                 Some(Effect::Loads) if matches!(it.opcode(), "ld" | "ldu") => {
-                    let is_strong = ["volatile", "relaxed", "acquire", "mmio"].iter().any(|it2| it.has(it2));
+                    let is_strong =
+                        ["volatile", "relaxed", "acquire", "mmio"].iter().any(|word| it.has(word));
                     let may_vary = match space(it) {
                         None | Some(Space::Global) => is_written,
                         space => space == Some(Space::Shared),

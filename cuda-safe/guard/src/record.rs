@@ -55,7 +55,7 @@ impl Guarded {
         let is_wrong = |it: &&Member| {
             let start = record.offset.wrapping_add(it.offset);
             let is_in = |bytes: u64| start.checked_add(it.bytes).is_some_and(|end| end <= bytes);
-            start % it.bytes != 0 || !bytes.is_some_and(is_in)
+            start.checked_rem(it.bytes) != Some(0) || !bytes.is_some_and(is_in)
         };
         let member = site.members.iter().find(is_wrong).or(site.members.first())?.clone();
         let offset = record.offset.wrapping_add(member.offset).cast_signed();

@@ -9,8 +9,9 @@ use cuda_ptx::{
 };
 
 use crate::access::{self, Access, Kind, accesses, register, written};
+use crate::guarded::{Guarded, Limit, MOST_SHARED, Member, Region, Site, ZEROS};
 use crate::origin::{Origins, weak_loads, writes_global};
-use crate::{Guarded, Limit, MOST_SHARED, Member, Reason, Refusal, Region, Site, ZEROS};
+use crate::{Reason, Refusal};
 
 /// The words of a load that a relaxed one cannot have.
 const CACHE: [&str; 7] = ["weak", "ca", "cg", "cs", "lu", "cv", "nc"];
@@ -716,5 +717,5 @@ pub fn guard(module: &Module<'_>, kernel: &str, asked: &BTreeSet<usize>) -> Resu
         }
     }
     let text = guarded.print();
-    Ok(Guarded { text, kernel: kernel.to_owned(), parameters, limits, sites })
+    Ok(Guarded { text, kernel: kernel.to_owned(), limits, sites })
 }

@@ -35,34 +35,9 @@ impl core::error::Error for Fault {}
 /// Words of a load that do not change what it loads.
 const HINTS: [&str; 9] = ["relaxed", "cta", "weak", "ca", "cg", "cs", "lu", "cv", "nc"];
 /// Instructions of guards: each has a result, and changes nothing else.
-const PURE: [&str; 26] = [
-    "add.s64",
-    "add.s32",
-    "sub.u64",
-    "sub.u32",
-    "and.b64",
-    "and.b32",
-    "setp.lt.u64",
-    "setp.lt.u32",
-    "setp.eq.and.u64",
-    "setp.eq.and.u32",
-    "setp.ne.u32",
-    "ld.param.u64",
-    "ld.param.u32",
-    "mov.u64",
-    "mov.u32",
-    "mov.b64",
-    "mov.b32",
-    "selp.b64",
-    "selp.b32",
-    "or.pred",
-    "and.pred",
-    "not.pred",
-    "cvt.s64.s32",
-    "mov.b16",
-    "mov.b128",
-    "mov.pred",
-];
+const PURE: &str = "add.s64 add.s32 sub.u64 sub.u32 and.b64 and.b32 setp.lt.u64 setp.lt.u32 setp.eq.and.u64 \
+    setp.eq.and.u32 setp.ne.u32 ld.param.u64 ld.param.u32 mov.u64 mov.u32 mov.b64 mov.b32 selp.b64 selp.b32 \
+    or.pred and.pred not.pred cvt.s64.s32";
 
 type Checked<T = ()> = Result<T, Fault>;
 
@@ -222,22 +197,18 @@ impl<'m> Walk<'m> {
     ) -> Checked<Check> {
         let mut this = Check::default();
         for region in &site.regions {
-            let (start, entity) = match *region {
-                Region::Argument { parameter, offset } => {
-                    (format!("ld.param.u64([{:?}+{offset}])", Entity::Parameter(parameter)), None)
-                }
-                Region::Local(at) => (String::new(), Some(Entity::Local(at))),
-                Region::Shared(at) => (String::new(), Some(Entity::Variable(at))),
-                Region::Parameter(at) => (String::new(), Some(Entity::Parameter(at))),
-            };
+            let entity = region.entity();
             let variable = entity.and_then(|it| self.variable(it));
-            let is_right = match (variable, region) {
-                (Some(it), _) => Some(it.space) == space,
-                (None, Region::Argument { parameter, .. }) => {
-                    matches!(space, None | Some(Space::Global))
-                        && *parameter < self.original.0.parameters.len()
+            let (is_right, start) = match (variable, *region) {
+                (Some(it), _) => {
+                    (Some(it.space) == space, format!("mov.u{bits}({:?})", entity.unwrap_or(Entity::Sink)))
                 }
-                _ => false,
+                (None, Region::Argument { parameter, offset }) => (
+                    matches!(space, None | Some(Space::Global))
+                        && parameter < self.original.0.parameters.len(),
+                    format!("ld.param.u{bits}([{:?}+{offset}])", Entity::Parameter(parameter)),
+                ),
+                _ => (false, String::new()),
             };
             if !is_right {
                 return self.wrong(format!("{region:?} is not memory of the space of the access"));
@@ -257,7 +228,6 @@ impl<'m> Walk<'m> {
                     }
                 }
             };
-            let start = entity.map_or(start, |it| format!("mov.u{bits}({it:?})"));
             let offset = format!("sub.u{bits}({address},{start})");
             let mut term = format!("setp.lt.u{bits}({offset},{limit})");
             if site.align > 1 {
@@ -371,7 +341,7 @@ impl<'m> Walk<'m> {
         if let Some(happens) = guarded_by
             && self.predicate(new.guard.as_ref())? != Some(happens.clone())
         {
-            return self.wrong(format!("{} does not have the predicate {happens}", new.form()));
+            return self.wrong(format!("{} does not have the predicate of its check", new.form()));
         }
         Ok(clears)
     }
@@ -429,14 +399,14 @@ impl<'m> Walk<'m> {
         let happens = Self::with_own(own.as_ref(), &check.all);
         let fails = Self::with_own(own.as_ref(), &format!("not.pred({})", check.all));
         if self.noted.get(&number) != Some(&format!("{fails};{}", check.offset)) {
-            return self.wrong(format!("the failure of {} is not noted", new.form()));
+            return self.wrong(format!("the failure of {} is not noted, or not by its check", new.form()));
         }
         if kind == 'l' {
             let found = self.term(&new.operands[operand])?;
             let by = member.offset;
             let right = |to: &String| format!("[selp.b{bits}({address},{to},{})+{by}]", check.all);
             if !check.replaced.iter().any(|it| right(it) == found) {
-                return self.wrong(format!("the address of {} is {found}", new.form()));
+                return self.wrong(format!("the address of {} does not come from its check", new.form()));
             }
         }
         Ok((happens, fails))
@@ -449,7 +419,7 @@ impl<'m> Walk<'m> {
             return Ok(false);
         };
         let (to, failed) = (*to, self.failed());
-        if to < failed || !PURE.contains(&&*it.form()) {
+        if to < failed || !PURE.split(' ').any(|own| own == it.form()) {
             return Ok(false);
         }
         let term = self.terms(&it.operands[1..])?;
@@ -569,7 +539,7 @@ impl Walk<'_> {
                 }
             }
         }
-        if found == expected { Ok(()) } else { self.wrong(format!("the report is {found:?}")) }
+        if found == expected { Ok(()) } else { self.wrong("the report is another one") }
     }
 
     /// Follows a statement of the body. Returns whether it is the next one of the original.
@@ -654,17 +624,20 @@ fn strong(body: &Body<'_>, asked: &BTreeSet<usize>, is_writing: bool) -> HashSet
         .statements
         .iter()
         .enumerate()
-        .filter_map(|(at, it)| if let Statement::Instruction(it) = it { Some((at, it)) } else { None })
+        .filter_map(|(at, it)| match it {
+            Statement::Instruction(it) => Some((at, it, registers(it.result().into_iter()))),
+            _ => None,
+        })
         .collect();
     let (mut matter, mut found) = (HashSet::new(), HashSet::new());
-    for (_, it) in list.iter().filter(|(at, _)| asked.contains(at)) {
+    for (_, it, _) in list.iter().filter(|(at, ..)| asked.contains(at)) {
         let addresses = accesses(it).into_iter().filter_map(|(operand, ..)| it.operands.get(operand));
         matter.extend(registers(addresses));
     }
     loop {
         let before = matter.len();
-        for (at, it) in &list {
-            if !registers(it.result().into_iter()).iter().any(|to| matter.contains(to)) {
+        for (at, it, written) in &list {
+            if !written.iter().any(|to| matter.contains(to)) {
                 continue;
             }
             if matches!(it.words[0], "ld" | "ldu") {

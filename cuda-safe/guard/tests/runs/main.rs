@@ -1,6 +1,8 @@
-//! Guarded kernels run.
+//! Guarded kernels run: planted accesses outside of their memory, and drawn kernels.
 #![expect(unsafe_code, reason = "launches kernels with any arguments")]
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "helpers of tests")]
 
+mod cases;
 mod device;
 mod kinds;
+mod random;

@@ -1,21 +1,14 @@
-//! Planted accesses outside of their memory: each kind of access, argument, width, space and form of index.
-
-use std::collections::BTreeSet;
-
-use cuda_guard::{Guarded, Region, guard, guardable, verify};
-use cuda_testing::alone;
-
-use crate::device::{Argument, Launch};
+//! The planted accesses: each kind of access, argument, width, space and form of index.
 
 /// The threads of a block, and the blocks.
-const BLOCK: u32 = 8;
-const GRID: u32 = 3;
+pub(crate) const BLOCK: u32 = 8;
+pub(crate) const GRID: u32 = 3;
 /// The thread that goes wrong.
-const WRONG: (u32, u32) = (1, 5);
+pub(crate) const WRONG: (u32, u32) = (1, 5);
 
 /// Where an address is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Memory {
+pub(crate) enum Memory {
     First,
     Second,
     /// An argument that the text has lost: it is one of two.
@@ -31,7 +24,7 @@ enum Memory {
 
 /// What becomes of the index: how the byte offset is made of it, and which offset is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Index {
+pub(crate) enum Index {
     /// Behind the end by one element.
     Next,
     /// Far behind.
@@ -45,18 +38,18 @@ enum Index {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Case {
+pub(crate) struct Case {
     /// The instruction. `A` is its address, and `V` the value or values.
-    access: &'static str,
-    bytes: u32,
-    memory: Memory,
-    index: Index,
+    pub(crate) access: &'static str,
+    pub(crate) bytes: u32,
+    pub(crate) memory: Memory,
+    pub(crate) index: Index,
     /// Under a predicate: `@%own` or `@!%own`.
-    guard: &'static str,
+    pub(crate) guard: &'static str,
 }
 
 /// Bytes of each memory.
-const BYTES: u32 = 256;
+pub(crate) const BYTES: u32 = 256;
 
 impl Case {
     fn value(&self) -> (&'static str, &'static str) {
@@ -71,7 +64,7 @@ impl Case {
     }
 
     /// The index is loaded from the third argument: it is a number of elements, or of bytes.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let (operand, first) = self.value();
         let is_narrow = matches!(self.memory, Memory::Shared | Memory::Dynamic);
         let own = match self.memory {
@@ -85,9 +78,9 @@ impl Case {
         };
         let constant = if self.index == Index::Constant { BYTES } else { 0 };
         let address = if is_narrow {
-            format!("add.u32 %at32, %small, %i; ")
+            "add.u32 %at32, %small, %i; "
         } else {
-            "cvt.s64.s32 %wide, %i; add.s64 %at, %base, %wide; ".to_owned()
+            "cvt.s64.s32 %wide, %i; add.s64 %at, %base, %wide; "
         };
         let at = if is_narrow { "%at32" } else { "%at" };
         // The group has a second access, which is right.
@@ -104,7 +97,7 @@ impl Case {
     .param .align 16 .b8 s[{BYTES}])
 {{
     .reg .pred %p<4>, %own;
-    .reg .b32 %x<4>, %i, %n, %t, %c, %d, %small, %at32;
+    .reg .b32 %x<4>, %i, %n, %t, %c, %d, %small, %at32, %mine;
     .reg .b64 %v<2>, %a, %b, %e, %out, %base, %wide, %at;
     .shared .align 16 .b8 tile[{BYTES}];
     .local .align 16 .b8 stack[{BYTES}];
@@ -122,6 +115,7 @@ impl Case {
     mov.u32 %x2, tile; add.u32 %x2, %x2, %x1; mov.u32 %x3, more; add.u32 %x3, %x3, %x1;
     st.shared.v4.u32 [%x2], {{%x0, %x0, %x0, %x0}}; st.shared.v4.u32 [%x2+16], {{%x0, %x0, %x0, %x0}};
     st.shared.v4.u32 [%x3], {{%x0, %x0, %x0, %x0}}; st.shared.v4.u32 [%x3+16], {{%x0, %x0, %x0, %x0}};
+    mov.u32 %mine, %x2;
     bar.sync 0;
     mov.u32 %x0, 7; mov.u32 %x1, 8; mov.u32 %x2, 9; mov.u32 %x3, 10; mov.u64 %v0, 7; mov.u64 %v1, 8;
     {own}
@@ -136,7 +130,7 @@ impl Case {
         )
     }
 
-    fn wrong(&self) -> i32 {
+    pub(crate) fn wrong(&self) -> i32 {
         let (all, bytes) = (BYTES as i32, self.bytes as i32);
         match self.index {
             Index::Next => all,
@@ -146,90 +140,10 @@ impl Case {
             Index::Constant => 0,
         }
     }
-
-    fn launch(&self, is_wrong: bool) -> Launch {
-        let mut offsets: Vec<i32> = Vec::new();
-        for thread in 0..(BLOCK * GRID) as i32 {
-            let own = thread * self.bytes as i32 % BYTES as i32;
-            let back = if self.index == Index::Constant { BYTES as i32 } else { 0 };
-            offsets.push(own - back);
-        }
-        if is_wrong {
-            offsets[(WRONG.0 * BLOCK + WRONG.1) as usize] = self.wrong();
-        }
-        // A thread whose access does not happen, and whose address is wrong.
-        if !self.guard.is_empty() {
-            offsets[2] = 1000;
-        }
-        let bytes = |seed: u8| (0..BYTES).map(|at| (at as u8).wrapping_mul(7).wrapping_add(seed)).collect();
-        let offsets = offsets.iter().flat_map(|it| it.to_le_bytes()).collect();
-        let memory = |bytes| Argument::Memory(bytes, 0);
-        let arguments = vec![
-            memory(bytes(1)),
-            memory(bytes(2)),
-            memory(offsets),
-            memory(vec![0; (4 * BLOCK * GRID) as usize]),
-            Argument::Number(BLOCK),
-            Argument::Bytes(bytes(3)),
-        ];
-        Launch { kernel: "k", grid: GRID, block: BLOCK, shared: BYTES as usize, arguments }
-    }
-
-    fn region(&self, guarded: &Guarded) -> Option<Region> {
-        match self.memory {
-            Memory::First | Memory::Generic => Some(Region::Argument { parameter: 0, offset: 0 }),
-            Memory::Second => Some(Region::Argument { parameter: 1, offset: 0 }),
-            Memory::Either => None,
-            Memory::Shared => Some(Region::Local(0)),
-            Memory::Stack => Some(Region::Local(1)),
-            Memory::Dynamic => Some(Region::Shared(0)),
-            Memory::Parameter => Some(Region::Parameter(5)),
-        }
-        .filter(|_| !guarded.sites.is_empty())
-    }
-
-    /// Runs the case, and returns what is wrong with it.
-    fn check(&self) {
-        let text = self.text();
-        let module = cuda_ptx::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let all: BTreeSet<usize> = guardable(&module, "k").into_iter().collect();
-        let guarded = guard(&module, "k", &all).unwrap_or_else(|error| panic!("{self:?}: {error}\n{text}"));
-        verify(&module, &all, &guarded).unwrap_or_else(|fault| panic!("{self:?}: {fault}\n{}", guarded.text));
-        let opcode = self.access.split(['.', ' ']).next().unwrap();
-        let line = 1 + text.lines().position(|it| it.ends_with("// here")).unwrap();
-
-        let right = self.launch(false);
-        let (contents, failure) = right.guarded(&guarded);
-        assert_eq!(failure, None, "{self:?}\n{}", guarded.text);
-        let original = right.original(&text);
-        assert_eq!(contents, original, "{self:?}");
-
-        let (contents, failure) = self.launch(true).guarded(&guarded);
-        let failure = failure.unwrap_or_else(|| panic!("{self:?} is not named\n{}", guarded.text));
-        assert_eq!(failure.member.line as usize, line, "{self:?}");
-        assert_eq!(failure.region, self.region(&guarded), "{self:?}");
-        assert_eq!((failure.block, failure.thread), ([WRONG.0, 0, 0], [WRONG.1, 0, 0]), "{self:?}");
-        let constant = if self.index == Index::Constant { BYTES as i32 } else { 0 };
-        if failure.region.is_some() {
-            assert_eq!(failure.offset, i64::from(self.wrong() + constant), "{self:?}");
-        }
-        // The register of the result: zero, of shared memory any.
-        let out = &contents[3][(4 * (WRONG.0 * BLOCK + WRONG.1)) as usize..][..4];
-        let is_load = opcode.starts_with("ld") || opcode == "atom";
-        if is_load && matches!(self.memory, Memory::First | Memory::Second | Memory::Either | Memory::Generic)
-        {
-            assert_eq!(out, [0; 4], "{self:?}");
-        } else if !is_load {
-            assert_eq!(out, [7, 0, 0, 0], "{self:?}");
-        }
-        // The context is alive.
-        assert_eq!(right.original(&text), original, "{self:?}");
-    }
 }
 
-#[test]
-fn each_kind_of_access_that_is_wrong_is_named() {
-    let _alone = alone();
+/// Returns all planted accesses.
+pub(crate) fn all() -> Vec<Case> {
     const GLOBAL: [(&str, u32); 17] = [
         ("ld.global.u8 V, [A];", 1),
         ("ld.global.nc.u16 V, [A];", 2),
@@ -250,12 +164,11 @@ fn each_kind_of_access_that_is_wrong_is_named() {
         ("atom.global.cas.b64 V, [A], %a, %b;", 8),
     ];
     const ALL: [Index; 5] = [Index::Next, Index::Far, Index::Negative, Index::Misaligned, Index::Constant];
-    let mut count = 0;
+    let mut list = Vec::new();
     let mut check = |case: Case| {
         // A byte is always aligned: nothing is wrong with its last place.
         if case.bytes > 1 || case.index != Index::Misaligned {
-            case.check();
-            count += 1;
+            list.push(case);
         }
     };
     for (at, (access, bytes)) in GLOBAL.into_iter().enumerate() {
@@ -290,6 +203,18 @@ fn each_kind_of_access_that_is_wrong_is_named() {
             check(Case { access, bytes, memory: Memory::Parameter, index: *index, guard: "" })
         });
     }
-    println!("{count} planted accesses");
-    assert!(count >= 120, "{count}");
+    let copy = "cp.async.ca.shared.global [%mine], [A], 4; cp.async.wait_all; ld.shared.u32 V, [%mine];";
+    let copy_to = "cp.async.ca.shared.global [A], [%a], 8; cp.async.wait_all;";
+    for index in ALL {
+        check(Case { access: copy, bytes: 4, memory: Memory::First, index, guard: "" });
+        check(Case { access: copy_to, bytes: 8, memory: Memory::Shared, index, guard: "" });
+        check(Case {
+            access: "prefetch.global.L1 [A];",
+            bytes: 1,
+            memory: Memory::Second,
+            index,
+            guard: "@%own",
+        });
+    }
+    list
 }
