@@ -109,6 +109,8 @@ struct Walk<'m> {
     /// The sites that note their failures in this block: the predicate of that, and the last one written.
     noted: HashMap<usize, String>,
     last: usize,
+    /// The sites whose accesses were found in this block.
+    used: HashSet<usize>,
     /// Loads that may not be repeated.
     strong: HashSet<usize>,
     is_writing: bool,
@@ -300,11 +302,13 @@ impl<'m> Walk<'m> {
             let words = it.words.iter().filter(|word| !is_load || !HINTS.contains(word));
             words.map(|word| if *word == "ldu" { "ld" } else { word }).collect::<Vec<_>>().join(".")
         };
-        let is_strong = ["relaxed", "volatile", "acquire", "mmio"].iter().any(|word| new.has(word));
-        if plain(old) != plain(new) || new.has("nc") && !old.has("nc") {
+        let is_strong =
+            |it: &Instruction<'_>| ["relaxed", "volatile", "acquire", "mmio"].iter().any(|word| it.has(word));
+        let is_weaker = new.has("nc") && !old.has("nc") || is_strong(old) && old.words != new.words;
+        if plain(old) != plain(new) || is_weaker {
             return self.wrong(format!("{} has become {}", old.form(), new.form()));
         }
-        if self.strong.contains(&index) && !is_strong {
+        if self.strong.contains(&index) && !is_strong(new) {
             return self.wrong(format!("an address depends on {}, which may be repeated", new.form()));
         }
         if is_load && self.is_writing && (new.has("nc") || new.words[0] == "ldu") {
@@ -348,7 +352,7 @@ impl<'m> Walk<'m> {
 
     /// Checks one access, and returns the terms of whether it happens, and of whether it fails.
     fn guarded_access(
-        &self,
+        &mut self,
         index: usize,
         old: &Instruction<'_>,
         new: &Instruction<'_>,
@@ -398,6 +402,7 @@ impl<'m> Walk<'m> {
         };
         let happens = Self::with_own(own.as_ref(), &check.all);
         let fails = Self::with_own(own.as_ref(), &format!("not.pred({})", check.all));
+        self.used.insert(number);
         if self.noted.get(&number) != Some(&format!("{fails};{}", check.offset)) {
             return self.wrong(format!("the failure of {} is not noted, or not by its check", new.form()));
         }
@@ -438,7 +443,9 @@ impl<'m> Walk<'m> {
         match (to == failed, it.form().as_str(), term.parse::<usize>()) {
             (true, "mov.u32", Ok(number)) if number > 0 => {
                 self.last = number - 1;
-                self.noted.insert(self.last, fails.to_owned());
+                if self.noted.insert(self.last, fails.to_owned()).is_some() {
+                    return self.wrong("a failure is noted twice");
+                }
             }
             (false, "mov.u64", _) => {
                 // Behind its number.
@@ -454,9 +461,15 @@ impl<'m> Walk<'m> {
 }
 
 impl Walk<'_> {
-    fn forget(&mut self) {
+    /// Ends a block: terms hold up to here. Each failure that may be noted has to be that of an access.
+    fn forget(&mut self) -> Checked {
+        if let Some(number) = self.noted.keys().find(|number| !self.used.contains(number)) {
+            return self.wrong(format!("a failure of check {} is noted without its access", number + 1));
+        }
         self.terms.clear();
         self.noted.clear();
+        self.used.clear();
+        Ok(())
     }
 
     /// Follows the start: all registers and the stack become zero. Returns how many statements that are.
@@ -545,23 +558,26 @@ impl Walk<'_> {
     /// Follows a statement of the body. Returns whether it is the next one of the original.
     fn statement(&mut self, at: usize, old: Option<&Statement<'_>>, new: &Statement<'_>) -> Checked<bool> {
         let Statement::Instruction(it) = new else {
-            let is_same = match (old, new) {
-                (Some(Statement::Label(a)), Statement::Label(b)) => {
-                    self.forget();
-                    a == b
-                }
-                (Some(Statement::List(a)), Statement::List(b)) => {
-                    let (a, b) = (&self.original.1.lists[*a], &self.written.0.lists[*b]);
-                    let is_same = |(a, b): (&Name<'_>, &Name<'_>)| a.entity == b.entity;
-                    a.targets.len() == b.targets.len() && a.targets.iter().zip(&b.targets).all(is_same)
-                }
-                (Some(Statement::Directive(a)), Statement::Directive(b)) => {
-                    (a.name, &a.numbers, &a.texts) == (b.name, &b.numbers, &b.texts)
-                }
-                (Some(Statement::Location(a)), Statement::Location(b)) => a == b,
-                (Some(Statement::Open), Statement::Open) | (Some(Statement::Close), Statement::Close) => true,
-                _ => false,
-            };
+            let is_same = self.leaves.is_none()
+                && match (old, new) {
+                    (Some(Statement::Label(a)), Statement::Label(b)) => {
+                        self.forget()?;
+                        a == b
+                    }
+                    (Some(Statement::List(a)), Statement::List(b)) => {
+                        let (a, b) = (&self.original.1.lists[*a], &self.written.0.lists[*b]);
+                        let is_same = |(a, b): (&Name<'_>, &Name<'_>)| a.entity == b.entity;
+                        a.targets.len() == b.targets.len() && a.targets.iter().zip(&b.targets).all(is_same)
+                    }
+                    (Some(Statement::Directive(a)), Statement::Directive(b)) => {
+                        (a.name, &a.numbers, &a.texts) == (b.name, &b.numbers, &b.texts)
+                    }
+                    (Some(Statement::Location(a)), Statement::Location(b)) => a == b,
+                    (Some(Statement::Open), Statement::Open) | (Some(Statement::Close), Statement::Close) => {
+                        true
+                    }
+                    _ => false,
+                };
             return if is_same { Ok(true) } else { self.wrong("a statement is not that of the original") };
         };
         self.line = it.line;
@@ -573,7 +589,11 @@ impl Walk<'_> {
             && let [Operand::Name(Name { entity: Entity::Label(to), .. })] = it.operands[..]
             && to == report
         {
-            self.leaves = self.predicate(it.guard.as_ref())?;
+            let leaves = self.predicate(it.guard.as_ref())?;
+            if leaves.is_none() || self.leaves.is_some() {
+                return self.wrong("a thread ends before its time");
+            }
+            self.leaves = leaves;
             return Ok(false);
         }
         let Some(Statement::Instruction(old)) = old else {
@@ -582,13 +602,12 @@ impl Walk<'_> {
         let clears = self.same(at, old, it)?;
         let own = self.predicate(it.guard.as_ref())?;
         let left = self.leaves.take();
-        if matches!(old.words[0], "ret" | "exit")
-            && left != Some(Self::with_own(own.as_ref(), "setp.ne.u32(failed,0)"))
-        {
-            return self.wrong("a thread may end without a report");
+        let is_end = matches!(old.words[0], "ret" | "exit");
+        if left != is_end.then(|| Self::with_own(own.as_ref(), "setp.ne.u32(failed,0)")) {
+            return self.wrong("a thread may end without a report, or a report end it");
         }
         if matches!(effect(old), Effect::Jumps | Effect::Calls) {
-            self.forget();
+            self.forget()?;
         }
         for to in registers(old.result().into_iter()) {
             self.versions[self.ranks[to]] += 1;
@@ -718,6 +737,13 @@ pub fn verify(module: &Module<'_>, asked: &BTreeSet<usize>, guarded: &Guarded) -
     let (Some(old), Some(new)) = (&module.functions[at].body, &written.functions[at].body) else {
         return fault(0, "the kernel has no body");
     };
+    let has_access = |at: &usize| match old.statements.get(*at) {
+        Some(Statement::Instruction(it)) => !accesses(it).is_empty(),
+        _ => false,
+    };
+    if let Some(at) = asked.iter().find(|at| !has_access(at)) {
+        return fault(0, format!("statement {at} was to be guarded, and has no access that can be"));
+    }
     // Printing numbers registers in the order of their declarations.
     let mut order: Vec<usize> = (0..old.registers.len()).collect();
     order.sort_by_key(|register| old.registers[*register].declaration);
@@ -742,6 +768,7 @@ pub fn verify(module: &Module<'_>, asked: &BTreeSet<usize>, guarded: &Guarded) -
         defined: HashSet::new(),
         noted: HashMap::new(),
         last: 0,
+        used: HashSet::new(),
         strong: strong(old, asked, is_writing),
         is_writing,
         leaves: None,
@@ -777,6 +804,6 @@ pub fn verify(module: &Module<'_>, asked: &BTreeSet<usize>, guarded: &Guarded) -
             }
         }
     }
-    walk.forget();
+    walk.forget()?;
     if is_left { walk.end(&list[next..]) } else { walk.wrong("the kernel runs into the report") }
 }

@@ -1,4 +1,6 @@
 //! Forms of guarded kernels, and each reason for which a kernel has none.
+//!
+//! Not under sanitizers: it uses no GPU.
 
 use std::collections::BTreeSet;
 

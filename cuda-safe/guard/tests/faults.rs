@@ -1,4 +1,6 @@
 //! Faults that are planted into what the rewriter has written: the verifier names each.
+//!
+//! Not under sanitizers: it uses no GPU.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -29,7 +31,7 @@ const CHANGED: &[(&str, &str, &str)] = &[
         "selp.b64 $r34, $r17, $r33, $r32;",
         "selp.b64 $r34, $r17, $r17, $r32;",
     ),
-    ("the record for a page of zeros", "ld.param.u64 $r33, [$p7];", "ld.param.u64 $r33, [$p8];"),
+    ("the record for a page of zeros", "ld.param.u64 $r33, [$p8];", "ld.param.u64 $r33, [$p9];"),
     (
         "the address without its check",
         "ld.relaxed.cta.global.u32 $r5, [$r34];",
@@ -78,6 +80,18 @@ const CHANGED: &[(&str, &str, &str)] = &[
     ("another offset", "@$r47 mov.u64 $r23, $r40;", "@$r47 mov.u64 $r23, $r29;"),
     ("an end without a report", "@$r26 bra $l1;", ""),
     ("a report at the wrong time", "@$r26 bra $l1;", "bra $l1;"),
+    ("an end before its time", "bar.sync 0;", "@$r84 bra $l1;\nbar.sync 0;"),
+    ("an end of all threads before its time", "bar.sync 0;", "bra $l1;\nbar.sync 0;"),
+    (
+        "a failure of no access",
+        "bar.sync 0;",
+        "@$r84 mov.u32 $r22, 7;\n@$r84 mov.u64 $r23, $r83;\nbar.sync 0;",
+    ),
+    (
+        "a failure that is noted twice",
+        "bar.sync 0;",
+        "@$r84 mov.u32 $r22, 5;\n@$r84 mov.u64 $r23, $r83;\nbar.sync 0;",
+    ),
     ("another predicate of the end", "@$r0 ret;", "@!$r0 ret;"),
     ("a note that is taken back", "mov.u32 $r9, $v0;", "mov.u32 $r22, 0;\nmov.u32 $r9, $v0;"),
     (
@@ -94,13 +108,18 @@ const CHANGED: &[(&str, &str, &str)] = &[
     ("an alignment of the offset alone", "and.b32 $r78, $r10, 3;", "and.b32 $r78, $r76, 1;"),
     ("another instruction", "sub.u32 $r7, $r7, 1;", "sub.u32 $r7, $r7, 2;"),
     ("another target", "@$r2 bra $l0;", "@$r2 bra $l1;"),
+    (
+        "a strong load that becomes a weak one",
+        "ld.volatile.global.u32 $r12, [$r113];",
+        "ld.global.u32 $r12, [$r113];",
+    ),
     ("a barrier less", "bar.sync 0;", ""),
     ("a store more", "bar.sync 0;", "bar.sync 0;\nst.global.u32 [$r20], 0;"),
     ("another kernel", "st.global.u32 [$r0], 1;", "st.global.u32 [$r0], 2;"),
     ("a smaller array", ".shared .align 16 .b8 $v0[512];", ".shared .align 16 .b8 $v0[256];"),
-    ("another block in the record", "mov.u32 $r111, %ctaid.y;", "mov.u32 $r111, %ctaid.x;"),
-    ("a record that all write", "@$r109 ret;", ""),
-    ("a record elsewhere", "st.global.u32 [$r107+4], $r22;", "st.global.u32 [$r107+44], $r22;"),
+    ("another block in the record", "mov.u32 $r121, %ctaid.y;", "mov.u32 $r121, %ctaid.x;"),
+    ("a record that all write", "@$r119 ret;", ""),
+    ("a record elsewhere", "st.global.u32 [$r117+4], $r22;", "st.global.u32 [$r117+44], $r22;"),
 ];
 
 /// Lines that come behind another one instead.
