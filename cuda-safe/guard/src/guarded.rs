@@ -22,8 +22,8 @@ pub enum Region {
     /// An array of the kernel, in shared memory or on the stack: its number in
     /// [`Body::variables`](cuda_ptx::Body::variables).
     Local(usize),
-    /// A shared array of the module: its number in [`Module::variables`](cuda_ptx::Module::variables). Dynamic
-    /// shared memory is one, too.
+    /// A shared array of the module, or dynamic shared memory: its number in
+    /// [`Module::variables`](cuda_ptx::Module::variables).
     Shared(usize),
     /// A parameter that is read at an index.
     Parameter(usize),

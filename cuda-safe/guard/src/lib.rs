@@ -1,11 +1,11 @@
 //! Guards for accesses that a proof cannot bound: rewrites a kernel's PTX so that chosen accesses are checked
 //! while it runs, and verifies what it wrote.
 //!
-//! [`guard`] writes the guarded form of a kernel. Of each access that it is asked for, the address is compared
-//! with the memory of the argument from which it comes, or of the array. A load that is wrong reads zeros
-//! instead (of shared memory and the stack, other bytes of the block or thread), a store does not happen, and
-//! an atomic operation gives 0. The first failure of a launch is [recorded](Record) with its access, offset,
-//! block and thread. The context stays alive.
+//! [`guard`] writes the guarded form of a kernel. Of each access that it is asked for, the address is
+//! compared with the memory of the argument from which it comes, or of the array. A load that is wrong reads
+//! zeros instead (of shared memory and the stack, other bytes of the block or thread), a store does not
+//! happen, and an atomic operation gives 0. The first failure of a launch is [recorded](Record) with its
+//! access, offset, block and thread. The context stays alive.
 //!
 //! [`verify`] reads the text back, and shares with what wrote it only the reader of PTX.
 //!
@@ -25,7 +25,8 @@
 //!
 //! # What is trusted
 //! - ptxas, with the meaning that the manual of PTX gives to predicates, `selp` and relaxed loads.
-//! - The launch: limits of memory that it keeps alive, [`ZEROS`] bytes of zeros, a record of [`RECORD`] bytes.
+//! - The launch: limits of memory that it keeps alive, [`ZEROS`] bytes of zeros, a record of [`RECORD`] bytes
+//!   that are zero.
 //! - A generic address of global memory is its address in global memory.
 //! - Whoever chooses the accesses: the others are not checked. They were proven.
 //!

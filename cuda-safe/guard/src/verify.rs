@@ -786,7 +786,10 @@ pub fn verify(module: &Module<'_>, asked: &BTreeSet<usize>, guarded: &Guarded) -
         if walk.clears(statement)? {
             continue;
         }
-        let is_end = |it: &Statement<'_>, words: &[&str]| matches!(it, Statement::Instruction(it) if it.guard.is_none() && words.contains(&it.words[0]));
+        let is_end = |it: &Statement<'_>, words: &[&str]| match it {
+            Statement::Instruction(it) => it.guard.is_none() && words.contains(&it.words[0]),
+            _ => false,
+        };
         match originals.peek().copied() {
             None if matches!(statement, Statement::Label(at) if *at == report) => break,
             None if is_end(statement, &["ret"]) => {
