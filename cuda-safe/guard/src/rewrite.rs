@@ -541,38 +541,21 @@ impl<'a> Writer<'_, 'a> {
         let is_long = registers.iter().any(|it| it.ty.bits() == 128);
         let zero = is_long.then(|| self.value(Type::B64, "mov.b64", [number(0)]));
         (0..own).for_each(|at| self.zero(None, at, zero));
-        let stack: Vec<_> = self.body.variables.iter().enumerate().collect();
-        let stack: Vec<_> = stack
-            .into_iter()
-            .filter(|(_, it)| it.space == Space::Local)
-            .map(|(at, it)| (at, it.bytes(), it.align()))
-            .collect();
+        let stack = self.body.variables.iter().enumerate().filter(|(_, it)| it.space == Space::Local);
+        let stack: Vec<_> = stack.map(|(at, it)| (at, it.bytes(), i64::from(it.align()))).collect();
         let total = stack.iter().try_fold(0_u64, |sum, (_, bytes, _)| sum.checked_add((*bytes)?));
         if total.is_none_or(|total| total > ZEROS) {
             return Err(Reason::Stack);
         }
         for (variable, bytes, align) in stack {
-            let bytes = i64::try_from(bytes.unwrap_or(0)).map_err(|_| Reason::Stack)?;
-            let (step, form) = match align {
-                0..4 => (1, "st.local.b8"),
-                4..8 => (4, "st.local.b32"),
-                _ => (8, "st.local.b64"),
-            };
+            let bytes = bytes.and_then(|it| i64::try_from(it).ok()).ok_or(Reason::Stack)?;
             let mut offset = 0;
-            let byte = self.value(
-                if step == 8 { Type::B64 } else { Type::B32 },
-                if step == 8 { "mov.b64" } else { "mov.b32" },
-                [number(0)],
-            );
             while offset < bytes {
-                if bytes - offset < step {
-                    let small = self.value(Type::B32, "mov.b32", [number(0)]);
-                    self.emit(None, "st.local.b8", vec![at(Entity::Local(variable), offset), reg(small)]);
-                    offset += 1;
-                } else {
-                    self.emit(None, form, vec![at(Entity::Local(variable), offset), reg(byte)]);
-                    offset += step;
-                }
+                let fits = |step: i64| step <= align && offset + step <= bytes;
+                let steps = [(8, "st.local.b64"), (4, "st.local.b32")].into_iter().find(|it| fits(it.0));
+                let (step, form) = steps.unwrap_or((1, "st.local.b8"));
+                self.emit(None, form, vec![at(Entity::Local(variable), offset), number(0)]);
+                offset += step;
             }
         }
         Ok(())
