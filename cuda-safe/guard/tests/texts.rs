@@ -25,7 +25,11 @@ fn each_kernel_of_the_repository_is_guarded_verified_and_compiled() {
     let (mut guarded, mut compiled, mut accesses) = (0_u32, 0_u32, 0);
     let mut refused = BTreeMap::<_, BTreeSet<_>>::new();
     for (file, text) in if is_all { texts::all() } else { texts::tracked() } {
-        let module = cuda_ptx::parse(&text).unwrap();
+        // Tests of proofs have files with parts of texts.
+        if file.contains("/filetests/") {
+            continue;
+        }
+        let module = cuda_ptx::parse(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
         for kernel in module.functions.iter().filter(|it| it.is_entry && it.body.is_some()) {
             let all: BTreeSet<usize> = guardable(&module, kernel.name).into_iter().collect();
             let made = match guard(&module, kernel.name, &all) {
