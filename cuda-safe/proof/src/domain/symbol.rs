@@ -246,6 +246,8 @@ impl Symbols {
         if !self.is_unstable(expr) {
             return expr.clone();
         }
+        let length = expr.terms.len() as u64;
+        self.work += 1 + length * length / 4;
         let mut seen = Affine::constant(expr.constant);
         for (symbol, factor) in &expr.terms {
             let SymbolInfo { low, high, origin, at, is_unstable, ref definition } =

@@ -1,19 +1,11 @@
 //! The table of instructions: ptxas takes each form with each of its types, and the emulator's page names
 //! what it does not run. (The proof's own tests try what it does with them.)
-//!
-//! Not under sanitizers: it uses no GPU.
-//! Not in the bundle: it compiles texts with ptxas.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
-
-#[path = "round_trip/ptxas.rs"]
-mod ptxas;
 
 use std::collections::BTreeSet;
 
 use cuda_ptx::Statement;
 use cuda_ptx::instruction::{ROWS, Row, opcodes, row};
-use ptxas::Ptxas;
+use super::ptxas::Ptxas;
 
 /// The architectures that know an instruction, from the most to the least usual.
 const ARCHITECTURES: [&str; 3] = ["sm_90", "sm_90a", "sm_100a"];
@@ -54,7 +46,7 @@ fn each_opcode_has_its_rows_in_order_and_an_instruction_finds_its_own() {
 
 #[test]
 fn the_emulators_page_names_what_it_does_not_run() {
-    let page = include_str!("../../../ci/emulator/README.md");
+    let page = include_str!("../../../../ci/emulator/README.md");
     let (_, sentence) = page.split_once("Unknown instructions are ").unwrap();
     let (listed, _) = sentence.split_once(". ").unwrap();
     let listed: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
