@@ -8,6 +8,7 @@ mod scale;
 mod stream;
 mod table;
 mod transfers;
+mod whole;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -16,11 +17,13 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 
 /// The sections of the report, as `--only` names them.
-const SECTIONS: [&str; 8] =
-    ["operations", "tracker", "scale", "many", "kernels", "large", "pageable", "everything"];
+const SECTIONS: [&str; 9] =
+    ["program", "operations", "tracker", "scale", "many", "kernels", "large", "pageable", "everything"];
 
 #[derive(Default)]
 struct Options {
+    /// The whole program: C++ and Rust.
+    program: Option<[PathBuf; 2]>,
     /// The cost of each operation: the library in C++, and the program in Rust that loads it.
     overhead: Option<[PathBuf; 2]>,
     tracker: Option<PathBuf>,
@@ -66,6 +69,7 @@ impl Options {
             }
             let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
             if let Some(pair) = match argument.as_str() {
+                "--program" => Some(&mut options.program),
                 "--overhead" => Some(&mut options.overhead),
                 "--scale" => Some(&mut options.scale),
                 "--many" => Some(&mut options.many),
@@ -126,6 +130,7 @@ fn main() -> anyhow::Result<ExitCode> {
     for section in SECTIONS.into_iter().filter(|section| options.wants(section)) {
         let start = Instant::now();
         let (page, sweeps) = match section {
+            "program" => (whole::measure(&options)?.map(|rows| whole::report(&rows)).transpose()?, None),
             "operations" => (Some(operations::measure(&options)?), None),
             "tracker" => (None, options.tracker.as_deref().map(tracker).transpose()?),
             "scale" => scale::measure(&options)?.unzip(),
