@@ -375,8 +375,8 @@ impl Tracker {
     }
 }
 
-/// Splits off the first accesses that are entered in one step: one to a whole allocation, or those to parts of
-/// one that come one after the other. Also returns what matters about them together.
+/// Splits off the first accesses that are entered in one step: one to a whole allocation, or those to parts
+/// of one that come one after the other. Also returns what matters about them together.
 #[inline]
 fn together<'b, 'a>(accesses: &'b [Access<'a>]) -> (&'b [Access<'a>], &'b [Access<'a>], AccessFlags) {
     let (mut count, mut flags) = (0, AccessFlags::default());
