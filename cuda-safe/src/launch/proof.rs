@@ -865,3 +865,101 @@ fn not_proven(kernel: &str, reason: &str) -> Error {
 fn refused(refusal: &Refusal) -> Error {
     Error::refused(API, Detail::new(ErrorKind::Proof, refusal.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use cuda_proof::kernels;
+
+    use super::*;
+    use crate::hazard::AccessHistory;
+    use crate::launch::CheckedParameters;
+
+    /// Writes one byte at an index, the sum of two numbers of 64 bits.
+    const PTX: &str = "
+        .version 7.0
+        .target sm_75
+        .address_size 64
+        .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2)
+        {
+            .reg .b16 %rs<2>;
+            .reg .b64 %rd<7>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_1];
+            ld.param.u64 %rd3, [k_param_2];
+            cvta.to.global.u64 %rd4, %rd3;
+            add.s64 %rd5, %rd1, %rd2;
+            add.s64 %rd6, %rd4, %rd5;
+            mov.u16 %rs1, 7;
+            st.global.u8 [%rd6], %rs1;
+            ret;
+        }";
+
+    type Parameters = (u64, u64, *mut u8);
+
+    /// Calls `f` with the values of a launch, of which `mode` and a range of bytes belong to the pointer.
+    fn launched<R>(
+        numbers: [u64; 2],
+        (mode, bytes): (Mode, usize),
+        f: impl for<'a> FnOnce(&Values<'_, 'a>, &mut AccessList<'a>) -> R,
+    ) -> R {
+        let history = AccessHistory::new(64);
+        let ([mut first, mut second], mut address) = (numbers, 0x1000_u64);
+        let values = [&raw mut first, &raw mut second, &raw mut address].map(|it| it.cast());
+        let target = Target {
+            device: Device::from_ordinal(0),
+            stream: None,
+            kernel: "k",
+            parameter_names: &["first", "second", "bytes"],
+        };
+        let values = Values {
+            descriptions: Parameters::DESCRIPTIONS,
+            values: &values,
+            accesses: &[None, None, Some(Access::new(&history, 0..bytes, mode))],
+            with_gaps: &|_| 0,
+            target: &target,
+        };
+        f(&values, &mut AccessList::new())
+    }
+
+    fn known() -> Known {
+        Known::new(kernels(PTX).unwrap().remove(0), Parameters::DESCRIPTIONS).unwrap()
+    }
+
+    #[test]
+    fn launches_whose_keys_have_one_hash_are_told_apart() {
+        let known = known();
+        let shape = known.shape(&LaunchConfig::new(1, 1));
+        let of = |numbers: [u64; 2], key: Option<&[u64]>| {
+            launched(numbers, (Mode::Write, 64), |values, _| {
+                // SAFETY: the values are live numbers of 64 bits.
+                let (hash, own) = unsafe { (known.hash(&shape, values), known.key(&shape, values)) };
+                // SAFETY: as above.
+                (hash, key.is_some_and(|key| unsafe { known.is_of(key, &shape, values) }), own)
+            })
+        };
+        let (hash, _, key) = of([3, 5], None);
+        let (other, is_same, own) = of([3_u64.wrapping_sub(SPREAD), 6], Some(&key));
+        assert_eq!((other, is_same), (hash, false), "the same sum of products");
+        assert_ne!(own, key);
+        assert!(of([3, 5], Some(&key)).1);
+    }
+
+    #[test]
+    fn a_verdict_of_the_cache_is_compared_with_bytes_and_mode() {
+        static PROOF: KernelProof = KernelProof::new(&[], "");
+        let (known, config) = (known(), LaunchConfig::new(1, 1));
+        let of = |memory: (Mode, usize)| {
+            launched([3, 5], memory, |values, all| {
+                // SAFETY: the values are live numbers of 64 bits.
+                let key = unsafe { known.key(&known.shape(&config), values) };
+                // SAFETY: as above.
+                let entry = unsafe { known.entry(&PROOF, &key, &config, values) }.unwrap();
+                let suffices = entry.suffices(values, all);
+                (suffices, all.iter().map(|it| (it.range(), it.mode())).collect::<Vec<_>>())
+            })
+        };
+        assert_eq!(of((Mode::Write, 9)), (true, vec![(8..9, Mode::Write)]));
+        assert_eq!(of((Mode::Write, 8)), (false, vec![]));
+        assert_eq!(of((Mode::Read, 9)), (false, vec![]));
+    }
+}
