@@ -382,7 +382,7 @@ fn together<'b, 'a>(accesses: &'b [Access<'a>]) -> (&'b [Access<'a>], &'b [Acces
     let (mut count, mut flags) = (0, AccessFlags::default());
     let first = accesses.first();
     for access in accesses {
-        if count > 0 && !first.is_some_and(|first| first.is_part_beside(access)) {
+        if count > 0 && first.is_none_or(|first| !first.is_part_beside(access)) {
             break;
         }
         flags.unborrowed |= access.unborrowed;
