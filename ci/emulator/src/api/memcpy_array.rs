@@ -90,10 +90,14 @@ fn run<T>(call: &Call, allocations: &Allocations, corner: Corner<T>, count: u64)
 
 /// Linear memory on one side of a copy.
 ///
-/// CUDA does not check the pitch of a single row, and divides by it.
-fn linear(call: &Call, rows: Rows, volume: Volume) -> Answer<Side> {
+/// CUDA does not check the pitch of a single row of its own memory, and divides by it.
+fn linear(call: &Call, allocations: &Allocations, rows: Rows, volume: Volume) -> Answer<Side> {
     if rows.memory.is_null() {
         return Err(cudaErrorInvalidValue);
+    }
+    if rows.pitch == 0 && volume.height == 1 && allocations.at(address(rows.memory)).is_none() {
+        // Of pageable memory a single row needs no pitch.
+        return Ok(Side::row(address(rows.memory)));
     }
     if rows.pitch == 0 && volume.height == 1 {
         Finding::pointer(call.name, "the pitch of a single row is 0, and CUDA divides by it").report();
@@ -150,7 +154,7 @@ fn to_array(
     copy(call, stream, volume, mode, |allocations| {
         given(to.array)?;
         one_of(kind, &TO)?;
-        let from = linear(call, from, volume)?;
+        let from = linear(call, allocations, from, volume)?;
         Ok(Request { to: part(call, allocations, to, volume)?, from, volume, kind })
     })
 }
@@ -165,7 +169,7 @@ fn from_array(
     copy(call, stream, volume, mode, |allocations| {
         given(from.array)?;
         one_of(kind, &FROM)?;
-        let to = linear(call, to, volume)?;
+        let to = linear(call, allocations, to, volume)?;
         Ok(Request { to, from: part(call, allocations, from, volume)?, volume, kind })
     })
 }
@@ -192,6 +196,7 @@ fn bytes(
         one_of(kind, if way == ArraySide::To { &TO } else { &FROM })?;
         let linear = linear(
             call,
+            allocations,
             Rows {
                 memory,
                 pitch: usize::try_from(LARGEST_PITCH).map_or(count, |largest| count.min(largest)),
