@@ -94,6 +94,10 @@ fn the_budget_counts_within_a_step() {
     let sum = "ld.global.u32 %r6, [%rd2]; min.u32 %r6, %r6, %r10; add.s32 %r10, %r10, %r6; ";
     let body = format!("mov.u32 %r10, 3; {} STORE", sum.repeat(24));
     let _ = proven_within(&body, "0", BUDGET);
+    // What a register without a value has differs at each use, and is used twice by each of its successors.
+    let twice = "mad.lo.s32 %r10, %r10, 3, %r10; ".repeat(15);
+    let body = format!("add.u32 %r10, %r20, 0; {twice} STORE");
+    let _ = proven_within(&body, "0", BUDGET);
     // Numbers one within another, thousands deep.
     let smaller = "ld.global.u32 %r6, [%rd2]; min.u32 %r10, %r10, %r6; ".repeat(4000);
     let body = format!("mov.u32 %r10, 0xffffffff; {smaller} div.u32 %r10, %r10, 3; STORE");
