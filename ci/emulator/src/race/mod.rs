@@ -128,8 +128,8 @@ impl Races {
         self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, bytes)]);
     }
 
-    /// Reports an access of the host to managed memory while a kernel may run, of a device where that ends the
-    /// process.
+    /// Reports an access of the host to managed memory while a kernel may run, of a device where that ends
+    /// the process.
     pub(crate) fn touches_managed(
         &mut self,
         allocation: &Allocation,
@@ -144,8 +144,8 @@ impl Races {
         let verb = if writes { "writes" } else { "reads" };
         let byte = address - allocation.start;
         let what = format!(
-            "the host {verb} byte {byte} of {allocation} while {} may run. Devices without concurrent managed \
-             access end the process here, whatever memory the kernel uses",
+            "the host {verb} byte {byte} of {allocation} while {} may run. Devices without concurrent \
+             managed access end the process here, whatever memory the kernel uses",
             kernel.origin
         );
         let advice = "Wait first: cudaStreamSynchronize or cudaDeviceSynchronize.";

@@ -177,7 +177,7 @@ fn an_instruction_of_the_toolkits_headers_has_the_line_that_calls_them() {
     assert_eq!(lines, [own(7), own(8), own(8), ("/home/u/include/mine.h".to_owned(), 3)]);
 }
 
-/// A finding in code of CUB that a kernel has inlined is known by the file, and told by the line of the kernel.
+/// A finding in code of CUB that a kernel has inlined is known by the file, and told by the kernel's line.
 #[test]
 fn what_cub_reads_of_unwritten_shared_memory_is_only_told_as_not_checked() {
     let text = |folder: &str| {
