@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::doubtful::{bytes, proven_within, refused};
+use super::filetests::{bytes, proven_within, refused};
 use crate::{BUDGET, Kernel, Launch, Verdict, prove_within};
 
 /// Returns the processor time of this thread, or the time where the system does not say it.
