@@ -91,12 +91,13 @@ fn run<T>(call: &Call, allocations: &Allocations, corner: Corner<T>, count: u64)
 /// Linear memory on one side of a copy.
 ///
 /// CUDA does not check the pitch of a single row of its own memory, and divides by it.
-fn linear(call: &Call, allocations: &Allocations, rows: Rows, volume: Volume) -> Answer<Side> {
+fn linear(call: &Call, known: Option<&Allocations>, rows: Rows, volume: Volume) -> Answer<Side> {
     if rows.memory.is_null() {
         return Err(cudaErrorInvalidValue);
     }
-    if rows.pitch == 0 && volume.height == 1 && allocations.at(address(rows.memory)).is_none() {
-        // Of pageable memory a single row needs no pitch.
+    let is_pageable = known.is_some_and(|known| known.at(address(rows.memory)).is_none());
+    if rows.pitch == 0 && volume.height == 1 && is_pageable {
+        // Of pageable memory a single row needs no pitch in copies that wait, which alone pass what is known.
         return Ok(Side::row(address(rows.memory)));
     }
     if rows.pitch == 0 && volume.height == 1 {
@@ -154,7 +155,7 @@ fn to_array(
     copy(call, stream, volume, mode, |allocations| {
         given(to.array)?;
         one_of(kind, &TO)?;
-        let from = linear(call, allocations, from, volume)?;
+        let from = linear(call, (mode == Mode::Blocking).then_some(allocations), from, volume)?;
         Ok(Request { to: part(call, allocations, to, volume)?, from, volume, kind })
     })
 }
@@ -169,7 +170,7 @@ fn from_array(
     copy(call, stream, volume, mode, |allocations| {
         given(from.array)?;
         one_of(kind, &FROM)?;
-        let to = linear(call, allocations, to, volume)?;
+        let to = linear(call, (mode == Mode::Blocking).then_some(allocations), to, volume)?;
         Ok(Request { to, from: part(call, allocations, from, volume)?, volume, kind })
     })
 }
@@ -196,7 +197,7 @@ fn bytes(
         one_of(kind, if way == ArraySide::To { &TO } else { &FROM })?;
         let linear = linear(
             call,
-            allocations,
+            None,
             Rows {
                 memory,
                 pitch: usize::try_from(LARGEST_PITCH).map_or(count, |largest| count.min(largest)),
