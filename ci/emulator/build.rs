@@ -72,7 +72,7 @@ fn newer(functions: &str) -> Result<String> {
 fn link(out: &Path, exports: &str) -> Result<()> {
     // The C library's versions are those of `src/system_calls.rs`, which says what they are for.
     let mut map = format!("libcudart.so.13 {{ global: {}; local: *; }};\n", exports.replace(' ', "; "));
-    for version in ["GLIBC_2.2.5", "GLIBC_2.10", "GLIBC_2.17", "GLIBC_2.25"] {
+    for version in ["GLIBC_2.2.5", "GLIBC_2.10", "GLIBC_2.17", "GLIBC_2.25", "GLIBC_2.32"] {
         writeln!(map, "{version} {{}};")?;
     }
     fs::write(out.join("exports.map"), map)?;

@@ -6,13 +6,14 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{profile, suppression};
 
 /// What the names of all variables begin with, and what follows.
 const PREFIX: &str = "CUDA_EMULATOR_";
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "BUDGET",
     "CALLS",
     "DEVICE",
@@ -22,6 +23,7 @@ const NAMES: [&str; 16] = [
     "FREE",
     "INITCHECK",
     "LEAKS",
+    "LIBRARIES",
     "MANAGED",
     "MEMORY",
     "RACES",
@@ -112,6 +114,7 @@ impl Config {
         let budget = number("BUDGET", u64::MAX, 1 << 20)?;
         number("EXIT_CODE", 0, 255)?;
         is_second("VOLATILE", ["relaxed", "plain"])?;
+        flag("LIBRARIES", 0)?;
         let schedule = match get("SCHEDULE").as_deref() {
             None | Some("" | "late") => Schedule::Late,
             Some("eager") => Schedule::Eager,
@@ -135,6 +138,13 @@ impl Config {
             blocks: blocking.is_some_and(|it| it == "1"),
         })
     }
+}
+
+/// Whether mistakes that are known of libraries are findings, too.
+pub(crate) fn tells_of_libraries() -> bool {
+    static TELLS: LazyLock<bool> =
+        LazyLock::new(|| std::env::var("CUDA_EMULATOR_LIBRARIES").is_ok_and(|it| it == "1"));
+    *TELLS
 }
 
 /// The number of devices that `CUDA_VISIBLE_DEVICES` leaves: those before the first that is none. One that is

@@ -21,8 +21,10 @@ pub(crate) enum Limit {
     KernelClocks,
     SameValues,
     Volatile,
+    Cub,
     Histories,
     Guards,
+    HostAccesses,
     Registered,
     Shared,
     Barriers,
@@ -35,7 +37,7 @@ pub(crate) enum Limit {
 pub(crate) const ORDER: &str = "the order of blocks and warps in kernels that can see it";
 
 /// The limits in words, and whether they are a matter of checks.
-const LIMITS: [(Limit, bool, &str); 20] = [
+const LIMITS: [(Limit, bool, &str); 22] = [
     (Limit::TensorSums, false, "sums of tensor cores (rounded once)"),
     (Limit::ApproximateMath, false, "math instructions with .approx (their last bits)"),
     (Limit::TextureWeights, false, "weights of texture filters (those of an H200)"),
@@ -49,8 +51,14 @@ const LIMITS: [(Limit, bool, &str); 20] = [
     (Limit::KernelClocks, true, "which flag orders what, in kernels that release very often"),
     (Limit::SameValues, true, "races of threads that write the value that is there"),
     (Limit::Volatile, true, "races of volatile accesses within a block (CUDA_EMULATOR_VOLATILE=plain)"),
+    (
+        Limit::Cub,
+        true,
+        "CUB's reads of unwritten shared memory, whose values it drops (CUDA_EMULATOR_LIBRARIES=1)",
+    ),
     (Limit::Histories, true, "races with the older half of more than 16384 accesses to an allocation"),
     (Limit::Guards, true, "accesses of the host beyond 4096 guarded ranges"),
+    (Limit::HostAccesses, true, "further accesses of the host to pages of pending work"),
     (Limit::Registered, true, "accesses of the host to registered memory"),
     (Limit::Shared, true, "races on memory that other processes may open"),
     (Limit::Barriers, true, "skips of barriers beyond the first 64 of a kernel"),

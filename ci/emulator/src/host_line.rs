@@ -149,7 +149,17 @@ pub(crate) fn demangled(name: &str) -> String {
     // Separate compilation puts the file in front of the name of what is local to it.
     let local =
         name.strip_prefix("__nv_static_").and_then(|it| it.find("__Z").and_then(|at| it.get(at + 1..)));
-    backtrace::SymbolName::new(local.unwrap_or(name).as_bytes()).to_string()
+    shortened(backtrace::SymbolName::new(local.unwrap_or(name).as_bytes()).to_string())
+}
+
+/// A name of which a reader sees the beginning: those of templates have thousands of characters.
+fn shortened(mut name: String) -> String {
+    const LONGEST: usize = 120;
+    if let Some((end, _)) = name.char_indices().nth(LONGEST) {
+        name.truncate(end);
+        name += "...";
+    }
+    name
 }
 
 /// Whether a function is not the program's own: of the toolkit, of the standard library of C++ or Rust, of
@@ -231,11 +241,11 @@ impl fmt::Debug for HostLine {
 
 impl fmt::Display for StackFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let function = self.function.as_deref().unwrap_or("an unknown function");
+        let function = shortened(self.function.as_deref().unwrap_or("an unknown function").to_owned());
         match (&self.file, self.line, &self.object) {
             (Some(file), Some(line), _) => write!(f, "{file}:{line} in {function}"),
             (_, _, Some((object, offset))) => write!(f, "{function} ({object}+{offset:#x})"),
-            _ => f.write_str(function),
+            _ => f.write_str(&function),
         }
     }
 }

@@ -3,6 +3,10 @@
 
 use core::ffi::{c_char, c_void};
 use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::LazyLock;
 
 use parking_lot::Mutex;
 
@@ -53,10 +57,27 @@ impl Log {
     }
 }
 
+/// Writes a line to where `CUDA_LOG_FILE` says, if it does: `stdout`, `stderr`, or a file.
+fn write(line: &str) {
+    static FILE: LazyLock<Option<OsString>> = LazyLock::new(|| std::env::var_os("CUDA_LOG_FILE"));
+    match FILE.as_deref().map(|it| (it.to_str(), it)) {
+        None | Some((Some(""), _)) => {}
+        Some((Some("stdout"), _)) => print!("{line}"),
+        Some((Some("stderr"), _)) => eprint!("{line}"),
+        Some((_, path)) => {
+            let file = File::options().create(true).append(true).open(path);
+            if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+                eprintln!("CUDA emulator: CUDA_LOG_FILE: {error}");
+            }
+        }
+    }
+}
+
 /// Logs a failed call, and calls the registered functions on this thread. No lock is held meanwhile.
 pub(crate) fn note(call: &str, code: Code) {
     let code = name(code).map_or_else(|| code.0.to_string(), |name| name.to_string_lossy().into_owned());
     let mut line = format!("[CUDA emulator][E] {call}: {code}\n");
+    write(&line);
     let told = {
         let mut log = LOG.lock();
         log.add(line.clone());

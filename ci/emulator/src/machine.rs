@@ -18,9 +18,11 @@ use crate::finding::{self, Finding, Subject};
 use crate::graph::{Captures, Graphs, Users};
 use crate::host_line::{self, HostLine};
 use crate::leaks;
-use crate::memory::Allocations;
+use crate::memory::{Allocations, Kind};
 use crate::race::Races;
-use crate::race::guard::{self, Accesses};
+use crate::race::fault::{self, Accesses};
+use crate::race::guard;
+use crate::race::instruction::HANDLES_FAULTS;
 use crate::stream::{Events, Queue, Streams};
 use crate::sys::cudaErrorInitializationError;
 use crate::system_calls;
@@ -53,7 +55,7 @@ impl Machine {
         if config.initcheck {
             allocations.watch()?;
         }
-        allocations.two_views = config.races && guard::HANDLES_FAULTS;
+        allocations.two_views = config.races && HANDLES_FAULTS;
         let mut queue = Queue::new(config.schedule);
         queue.runs_on = config.runs_on;
         queue.races = config.races.then(|| Races::new(config.devices));
@@ -124,10 +126,15 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
         if config.captures_lines() {
             host_line::capture();
         }
-        if system_calls::are_seen() {
+        let sees_calls = system_calls::are_seen();
+        if sees_calls {
             guard::protect_pinned();
         }
-        guard::watch(Accesses { guarded: host_accessed, forbidden: host_strayed, called: host_called });
+        if !config.managed {
+            guard::protect_managed();
+        }
+        let accesses = Accesses { guarded: host_accessed, forbidden: host_strayed, called: host_called };
+        fault::watch(accesses, sees_calls);
         if let Schedule::Random(seed) = config.schedule {
             eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
         }
@@ -153,7 +160,7 @@ extern "C" fn end() {
 }
 
 /// Notes that an instruction of the program has accessed memory that an operation uses.
-fn host_accessed(address: u64, writes: bool, at: usize) {
+fn host_accessed(address: u64, bytes: u64, writes: bool, at: usize) {
     // This library may write to the program's memory whenever the program has called it.
     if thread::in_call() {
         return;
@@ -166,7 +173,11 @@ fn host_accessed(address: u64, writes: bool, at: usize) {
         m.queue.host_writes_flag(&m.allocations, address);
     }
     if let (Some(races), Some(it)) = (&mut m.queue.races, m.allocations.at(address)) {
-        races.host_accessed(it, (address, writes), thread::function(), HostLine::interrupted(at));
+        let line = HostLine::interrupted(at);
+        if !m.config.managed && it.kind == Kind::Managed {
+            races.touches_managed(it, (address, writes), line);
+        }
+        races.host_accessed(it, (address, bytes.min(it.end() - address), writes), thread::function(), line);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The system refuses such pages (`EFAULT`). So this library has functions with the names of the C library's,
 //! which the loader finds first if the program is linked to it. They open the pages, call the C library, and
-//! count as accesses of the host to the bytes that the call used.
+//! count as accesses of the host to the bytes that the call used. The same is done for the functions that
+//! set handlers and masks of signals: the handlers of `race::fault` stay, and call the program's.
 #![expect(unsafe_code, reason = "functions of the C library, with its signatures")]
 
 use core::arch::global_asm;
@@ -10,7 +11,7 @@ use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::race::guard;
+use crate::race::{fault, guard};
 
 /// How often a call is tried again whose pages were protected in the meantime.
 const TRIES: usize = 64;
@@ -51,7 +52,7 @@ fn with_parts(parts: &[(u64, u64)], writes: bool, call: impl Fn() -> isize) -> i
         let bytes = left.min(*bytes);
         left -= bytes;
         if bytes > 0 {
-            guard::called(*start, bytes, writes);
+            fault::called(*start, bytes, writes);
         }
     }
     used
@@ -156,6 +157,72 @@ extern "C" fn ioctl(file: c_int, request: c_ulong, at: *mut c_void) -> c_int {
     result.get()
 }
 
+/// Without the signals that come for the accesses of a thread: the system ends a process that blocks them.
+fn without_faults(set: *const libc::sigset_t) -> Option<libc::sigset_t> {
+    // SAFETY: the program passes a live set, or null.
+    let mut set = *unsafe { set.as_ref() }?;
+    for signal in fault::SIGNALS {
+        // SAFETY: the set is ours.
+        unsafe { libc::sigdelset(&raw mut set, signal) };
+    }
+    Some(set)
+}
+
+/// Defines functions that change a thread's signal mask.
+macro_rules! masks {
+    ($($name:ident $named:literal)*) => {$(
+        extern "C" fn $name(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+            static NEXT: AtomicUsize = AtomicUsize::new(0);
+            type Function = unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int;
+            let next = next(&NEXT, $named);
+            // SAFETY: the C library's function of this name has this signature.
+            let next = unsafe { core::mem::transmute::<*mut c_void, Function>(next) };
+            let set = if how == libc::SIG_UNBLOCK { None } else { without_faults(new) };
+            let new = set.as_ref().map_or(new, |set| &raw const *set);
+            // SAFETY: the other arguments are those of the program's call.
+            unsafe { next(how, new, old) }
+        }
+    )*};
+}
+masks! { pthread_sigmask c"pthread_sigmask" sigprocmask c"sigprocmask" }
+
+extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    type Function = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    // SAFETY: the program passes a live structure, or null.
+    let mut given = unsafe { new.as_ref() }.copied();
+    if let Some(before) = fault::exchange(signal, given) {
+        // SAFETY: the program passes the place of one, or null.
+        if let Some(old) = unsafe { old.as_mut() } {
+            *old = before;
+        }
+        return 0;
+    }
+    if let Some(given) = &mut given {
+        given.sa_mask = without_faults(&raw const given.sa_mask).unwrap_or(given.sa_mask);
+    }
+    let next = next(&NEXT, c"sigaction");
+    // SAFETY: the C library's function of this name has this signature.
+    let next = unsafe { core::mem::transmute::<*mut c_void, Function>(next) };
+    // SAFETY: the arguments are those of the program's call, but for two signals of the mask.
+    unsafe { next(signal, given.as_ref().map_or(new, |given| &raw const *given), old) }
+}
+
+extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    type Function = unsafe extern "C" fn(c_int, libc::sighandler_t) -> libc::sighandler_t;
+    let mut new = fault::no_action();
+    (new.sa_sigaction, new.sa_flags) = (handler, libc::SA_RESTART);
+    if let Some(before) = fault::exchange(signal, Some(new)) {
+        return before.sa_sigaction;
+    }
+    let next = next(&NEXT, c"signal");
+    // SAFETY: the C library's function of this name has this signature.
+    let next = unsafe { core::mem::transmute::<*mut c_void, Function>(next) };
+    // SAFETY: the arguments are those of the program's call.
+    unsafe { next(signal, handler) }
+}
+
 /// The names under which the loader finds them: those of the C library, with its version, but hidden from
 /// linkers. A program that is linked to this library must not look for them there.
 macro_rules! names {
@@ -172,18 +239,22 @@ macro_rules! names {
 
 #[cfg(target_arch = "x86_64")]
 names! { "jmp" "GLIBC_2.2.5" read pread pread64 readv recv recvfrom recvmsg write pwrite pwrite64 writev send
-sendto sendmsg fread fwrite ioctl }
+sendto sendmsg fread fwrite ioctl sigaction signal sigprocmask }
 #[cfg(target_arch = "x86_64")]
 names! { "jmp" "GLIBC_2.10" preadv pwritev }
 #[cfg(target_arch = "x86_64")]
 names! { "jmp" "GLIBC_2.25" getrandom }
 #[cfg(target_arch = "x86_64")]
+names! { "jmp" "GLIBC_2.32" pthread_sigmask }
+#[cfg(target_arch = "x86_64")]
 const VERSION: &CStr = c"GLIBC_2.2.5";
 #[cfg(target_arch = "aarch64")]
 names! { "b" "GLIBC_2.17" read pread pread64 readv preadv recv recvfrom recvmsg write pwrite pwrite64 writev
-pwritev send sendto sendmsg fread fwrite ioctl }
+pwritev send sendto sendmsg fread fwrite ioctl sigaction signal sigprocmask }
 #[cfg(target_arch = "aarch64")]
 names! { "b" "GLIBC_2.25" getrandom }
+#[cfg(target_arch = "aarch64")]
+names! { "b" "GLIBC_2.32" pthread_sigmask }
 #[cfg(target_arch = "aarch64")]
 const VERSION: &CStr = c"GLIBC_2.17";
 

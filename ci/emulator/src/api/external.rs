@@ -4,7 +4,6 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 use std::fs::File;
-use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
 use std::sync::Arc;
 
@@ -76,13 +75,14 @@ pub(super) fn waits(machine: &Machine, it: Option<&cudaExternalSemaphoreWaitNode
     Ok(NodeOp::Semaphores(Box::new(work)))
 }
 
-/// A file of the program's, which keeps it if the call fails.
-fn file(number: c_int) -> Answer<ManuallyDrop<File>> {
-    if number < 0 {
+/// A file of the program's. As with driver 580, it is closed if the import fails behind this.
+fn file(number: c_int) -> Answer<File> {
+    // SAFETY: takes a number, and reads flags.
+    if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
         return Err(cudaErrorInvalidValue);
     }
-    // SAFETY: the program passes an open descriptor. It is taken over only if the call succeeds.
-    Ok(ManuallyDrop::new(unsafe { File::from_raw_fd(number) }))
+    // SAFETY: the program passes an open descriptor, and gives it up.
+    Ok(unsafe { File::from_raw_fd(number) })
 }
 
 fn in_order<P: FenceValue>(
@@ -126,7 +126,7 @@ api! {
             return Err(cudaErrorUnknown);
         }
         let number = machine.externals.number();
-        let memory = ExternalMemory { file: ManuallyDrop::into_inner(file), size: it.size, device };
+        let memory = ExternalMemory { file, size: it.size, device };
         machine.externals.memories.insert(number, memory);
         out.write(pointer(number.try_into().unwrap_or(0)).cast());
         Ok(())
@@ -193,9 +193,7 @@ api! {
         let no_file = if timeline { cudaErrorInvalidValue } else { cudaErrorUnknown };
         // SAFETY: for these types the program sets this member.
         let file = file(unsafe { it.handle.fd }).map_err(|_| no_file)?;
-        let copy = file.try_clone().map_err(|_| cudaErrorUnknown)?;
-        let counter = SharedCounters::map(copy).ok_or(cudaErrorUnknown)?;
-        drop(ManuallyDrop::into_inner(file));
+        let counter = SharedCounters::map(file).ok_or(cudaErrorUnknown)?;
         let number = machine.externals.number();
         machine.externals.semaphores.insert(number, Semaphore { counter: Arc::new(counter), timeline });
         out.write(pointer(number.try_into().unwrap_or(0)).cast());

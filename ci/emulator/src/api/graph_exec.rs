@@ -210,7 +210,7 @@ api! {
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaKernelNodeParams,
     ) {
         params::known(given)?;
-        set(call, exec, node, |machine, device| params::kernel(machine, device, given))
+        set(call, exec, node, |machine, device| params::kernel(machine, (device, call.name), given))
     }
 
     /// Changes the copy of a copy node, in an executable graph.

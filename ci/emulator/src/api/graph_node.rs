@@ -134,7 +134,7 @@ pub(super) fn general(
     match given.type_ {
         it if it == cudaGraphNodeTypeEmpty => Ok(NodeOp::Nothing),
         // The structures of the general form are laid out like those of the others.
-        it if it == cudaGraphNodeTypeKernel => params::kernel(machine, device, member.cast()),
+        it if it == cudaGraphNodeTypeKernel => params::kernel(machine, (device, call.name), member.cast()),
         it if it == cudaGraphNodeTypeMemcpy => {
             // SAFETY: the type says which member of the union the program has set.
             let copy = unsafe { &of.memcpy };
@@ -233,7 +233,7 @@ api! {
         given: *const cudaKernelNodeParams,
     ) {
         params::known(given)?;
-        add(call, out, NodePlace { graph, before, count }, |machine, device| params::kernel(machine, device, given))
+        add(call, out, NodePlace { graph, before, count }, |machine, device| params::kernel(machine, (device, call.name), given))
     }
 
     /// The launch of a kernel node.
@@ -245,7 +245,7 @@ api! {
     allowed fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
         params::known(given)?;
         set(call, node, |machine, device| {
-            let mut op = params::kernel(machine, device, given)?;
+            let mut op = params::kernel(machine, (device, call.name), given)?;
             if let (NodeOp::Kernel(new), NodeOp::Kernel(old)) = (&mut op, &machine.graphs.node(node.addr())?.op) {
                 new.copy_attributes(old);
             }

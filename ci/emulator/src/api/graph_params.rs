@@ -9,7 +9,8 @@ use super::symbol::{VariableRange, VariableSide, request};
 use super::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
 use super::{Call, address, pointer, wide};
 use crate::error::Answer;
-use crate::graph::{AttributeValue, KernelNode, NodeOp};
+use crate::finding::Finding;
+use crate::graph::{AttributeValue, KernelNode, NodeOp, is_stale};
 use crate::machine::Guard;
 use crate::shape::LaunchShape;
 use crate::stream::{End, Fill, HostCall, Memory, Volume};
@@ -24,13 +25,18 @@ pub(super) fn known(given: *const cudaKernelNodeParams) -> Answer {
 
 pub(super) fn kernel(
     machine: &mut Guard,
-    device: usize,
+    (device, call): (usize, &str),
     given: *const cudaKernelNodeParams,
 ) -> Answer<NodeOp> {
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     if given.kernelParams.is_null() && !given.extra.is_null() {
         return Err(cudaErrorNotSupported);
+    }
+    if is_stale(given.kernelParams.addr()) {
+        let what = "the parameters of a node, as cudaGraphKernelNodeGetParams has given them, after the node \
+                    has got others or is gone. They are the node's own memory";
+        Finding::pointer(call, what).report();
     }
     let shared = usize::try_from(given.sharedMemBytes).map_err(|_| cudaErrorInvalidValue)?;
     let shape = LaunchShape {

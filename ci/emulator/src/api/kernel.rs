@@ -14,7 +14,7 @@ use crate::machine::{self, Guard};
 use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
 use crate::shape::LaunchShape;
-use crate::stream::{StreamId, submit_task};
+use crate::stream::{StreamId, submit_kernel};
 use crate::sys::*;
 use crate::{thread, unread};
 
@@ -104,6 +104,8 @@ pub(super) fn node_of(launch: Launch) -> Answer<Launch> {
 pub(super) struct Attributes {
     pub(super) cooperative: bool,
     pub(super) cluster: Option<[u32; 3]>,
+    /// Whether it may begin before the kernel before it is complete.
+    pub(super) early: bool,
 }
 
 /// No header has had an attribute of this number.
@@ -129,6 +131,9 @@ pub(super) fn attributes(config: &cudaLaunchConfig_t) -> Answer<Attributes> {
             let blocks = [blocks.x, blocks.y, blocks.z];
             // None along any axis is no clusters at all.
             found.cluster = Some(blocks).filter(|blocks| *blocks != [0; 3]);
+        } else if attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization {
+            // SAFETY: the identifier says which member is in use.
+            found.early = unsafe { attribute.val.programmaticStreamSerializationAllowed } != 0;
         } else if attribute.id == cudaLaunchAttributeProgrammaticEvent {
             // SAFETY: the identifier says which member is in use.
             if unsafe { attribute.val.programmaticEvent }.event.is_null() {
@@ -198,7 +203,7 @@ fn launch_now(
     }
     let (mut machine, device, stream): (Guard, usize, StreamId) = call.stream(configuration.stream)?;
     let Configuration { grid, block, shared, .. } = configuration;
-    let Attributes { cooperative, cluster } = attributes;
+    let Attributes { cooperative, cluster, early } = attributes;
     let (grid, block) = (dimensions(grid), dimensions(block));
     let shape = LaunchShape { grid, block, shared, cooperative, cluster };
     let launch = prepare(&mut machine, device, function, shape, args);
@@ -211,7 +216,7 @@ fn launch_now(
         let op = NodeOp::Kernel(Box::new(KernelNode::new(function.addr(), node_of(launch)?)));
         return machine.add_captured(stream, call.name, || Some(op)).map(drop);
     }
-    submit_task(&mut machine, stream, device, call.name, Box::new(Kernel::new(launch)))?;
+    submit_kernel(&mut machine, (stream, device), call.name, Box::new(Kernel::new(launch)), early)?;
     Ok(())
 }
 
@@ -238,7 +243,7 @@ api! {
         call, function: *const c_void, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
-        let together = Attributes { cooperative: true, cluster: None };
+        let together = Attributes { cooperative: true, ..Attributes::default() };
         launch(call, function, Configuration { grid, block, shared, stream }, args, together)
     }
 

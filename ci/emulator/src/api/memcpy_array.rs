@@ -90,10 +90,15 @@ fn run<T>(call: &Call, allocations: &Allocations, corner: Corner<T>, count: u64)
 
 /// Linear memory on one side of a copy.
 ///
-/// CUDA does not check the pitch of a single row, and divides by it.
-fn linear(call: &Call, rows: Rows, volume: Volume) -> Answer<Side> {
+/// CUDA does not check the pitch of a single row of its own memory, and divides by it.
+fn linear(call: &Call, known: Option<&Allocations>, rows: Rows, volume: Volume) -> Answer<Side> {
     if rows.memory.is_null() {
         return Err(cudaErrorInvalidValue);
+    }
+    let is_pageable = known.is_some_and(|known| known.at(address(rows.memory)).is_none());
+    if rows.pitch == 0 && volume.height == 1 && is_pageable {
+        // Of pageable memory a single row needs no pitch in copies that wait, which alone pass what is known.
+        return Ok(Side::row(address(rows.memory)));
     }
     if rows.pitch == 0 && volume.height == 1 {
         Finding::pointer(call.name, "the pitch of a single row is 0, and CUDA divides by it").report();
@@ -150,7 +155,7 @@ fn to_array(
     copy(call, stream, volume, mode, |allocations| {
         given(to.array)?;
         one_of(kind, &TO)?;
-        let from = linear(call, from, volume)?;
+        let from = linear(call, (mode == Mode::Blocking).then_some(allocations), from, volume)?;
         Ok(Request { to: part(call, allocations, to, volume)?, from, volume, kind })
     })
 }
@@ -165,7 +170,7 @@ fn from_array(
     copy(call, stream, volume, mode, |allocations| {
         given(from.array)?;
         one_of(kind, &FROM)?;
-        let to = linear(call, to, volume)?;
+        let to = linear(call, (mode == Mode::Blocking).then_some(allocations), to, volume)?;
         Ok(Request { to, from: part(call, allocations, from, volume)?, volume, kind })
     })
 }
@@ -192,6 +197,7 @@ fn bytes(
         one_of(kind, if way == ArraySide::To { &TO } else { &FROM })?;
         let linear = linear(
             call,
+            None,
             Rows {
                 memory,
                 pitch: usize::try_from(LARGEST_PITCH).map_or(count, |largest| count.min(largest)),

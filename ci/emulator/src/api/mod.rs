@@ -67,6 +67,7 @@ use crate::finding::{Finding, Subject};
 use crate::graph::capture::{self as captures, Rule};
 use crate::leaks;
 use crate::machine::{self, Guard, Machine};
+use crate::race::fault;
 use crate::stream::{StreamId, local};
 use crate::sys::*;
 use crate::thread;
@@ -167,9 +168,12 @@ pub(crate) fn enter(call: Call, rule: Rule, body: impl FnOnce(&Call) -> Answer) 
 
 /// The part of [`enter`] that is compiled once, not for each function.
 fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> cudaError_t {
+    /// What a call needs of a stack, and the size of another one for a thread with less.
+    const NEEDED: usize = 256 << 10;
+    const OWN: usize = 2 << 20;
     let name = call.name;
     let outer = thread::set_in_call(true);
-    let answer = catch_unwind(AssertUnwindSafe(|| {
+    let run = || {
         calls::note(name);
         if leaks::gone() {
             return Err(cudaErrorCudartUnloading);
@@ -181,7 +185,8 @@ fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> 
             captures::permits(rule)?;
         }
         body(&call)
-    }));
+    };
+    let answer = catch_unwind(AssertUnwindSafe(|| stacker::maybe_grow(NEEDED, OWN, run)));
     let code = match answer {
         Ok(Ok(())) => cudaSuccess,
         Ok(Err(code)) => code,
@@ -203,8 +208,8 @@ fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> 
 pub(crate) fn follows(call: &Call, what: &str) -> ! {
     Finding::pointer(call.name, &format!("{what}. CUDA does not check it, and ends the process here"))
         .report();
-    // SAFETY: no handler is named. That of `race::guard` takes the signal for an access by the program.
-    unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
+    // The handler would take the signal for an access by the program.
+    fault::leave_to_system(libc::SIGSEGV);
     // SAFETY: takes a number.
     unsafe { libc::raise(libc::SIGSEGV) };
     std::process::abort()

@@ -280,14 +280,15 @@ pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Ans
     if ends.iter().any(hidden) { Err(cudaErrorInvalidValue) } else { Ok(()) }
 }
 
-/// The two devices of a copy between devices. A blocking one has the order of the default streams of both.
-fn between(machine: &Guard, copy: &Copy) -> Option<(usize, usize)> {
+/// The devices that a blocking copy with memory of others has to do with: it has the order of the default
+/// streams of all.
+fn devices(machine: &Guard, copy: &Copy, current: usize) -> Vec<usize> {
     let device = |end: &End| match end.memory {
         Memory::Known(address) => machine.allocations.at(address).filter(|it| !it.kind.on_host()),
         _ => None,
     };
-    let (to, from) = (device(&copy.to)?.device, device(&copy.from)?.device);
-    (to != from).then_some((to, from))
+    let others = [&copy.to, &copy.from].into_iter().filter_map(device).map(|it| it.device);
+    [current].into_iter().chain(others.filter(|device| *device != current)).collect()
 }
 
 /// Checks a copy, puts it on a stream, and waits if the call does.
@@ -314,11 +315,11 @@ pub(crate) fn transfer(
         take_early(machine, stream, &mut copy);
     }
     let device = machine.streams.get(stream)?.device;
-    let others = if mode == Mode::Blocking { between(machine, &copy) } else { None };
+    let devices = if mode == Mode::Blocking { devices(machine, &copy, device) } else { vec![device] };
     let work = Work::Copy(Box::new(copy));
-    let id = match others {
-        Some((to, from)) => submit_everywhere(machine, stream, &[device, to, from], call.name, work)?,
-        None => submit(machine, stream, call.name, work, &[])?,
+    let id = match devices.len() {
+        1 => submit(machine, stream, call.name, work, &[])?,
+        _ => submit_everywhere(machine, stream, &devices, call.name, work)?,
     };
     if waits {
         return synchronize(machine, device, &[id]);

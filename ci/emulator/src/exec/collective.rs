@@ -8,8 +8,12 @@ use super::file::{LANES, Slot, Word, first_lane, lanes, low};
 use super::launch::Context;
 use super::program::{Ins, NONE, Op, Reduce, Shuffle, Special, Vote};
 use super::program::{LOCAL, PARAM, SHARED};
+use super::skipped::SkippedAt;
 use super::warp::{Flow, Group, Wait, Warp};
 use crate::ptx::Space;
+
+/// The value of a lane that takes no part, as that of unwritten memory.
+const NOTHING: u32 = 0xcdcd_cdcd;
 
 impl Warp {
     pub(super) fn together(&mut self, cx: &mut Context<'_>, ins: &Ins, group: &mut Group, mask: u32) -> Flow {
@@ -69,6 +73,7 @@ impl Warp {
                 return Flow::Next;
             }
             if !self.reconverge(group, members) {
+                self.waits_for(cx, SkippedAt::Exchange(group.pc), group.mask, members);
                 return Flow::Leave;
             }
         }
@@ -197,7 +202,9 @@ impl Warp {
                     (other, other <= most)
                 }
             };
-            out[l] = from[if inside { (other & 31) as usize } else { l }];
+            // PTX leaves open what comes from a lane that is not there.
+            let gone = inside && mask >> (other & 31) & 1 == 0;
+            out[l] = if gone { NOTHING } else { from[if inside { (other & 31) as usize } else { l }] };
             valid |= u32::from(inside) << lane;
         }
         self.side = self.side & !mask | valid & mask;

@@ -157,6 +157,11 @@ pub(crate) trait Env: Send {
         let _ = (at, program);
     }
 
+    /// Notes that a kernel waits for those before it.
+    fn waits_for_grids(&mut self, program: &Arc<Program>) {
+        let _ = program;
+    }
+
     /// Takes the report of a mistake within a kernel. Called only if this [traces](Env::traces).
     fn report(&mut self, report: Report) {
         let _ = report;

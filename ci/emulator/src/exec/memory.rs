@@ -15,6 +15,8 @@ use super::program::{Access, Element, Modify, Scope, Strength};
 use super::program::{LOCAL, PARAM, SHARED};
 use super::races::{self, Wrong};
 use super::warp::Warp;
+use crate::config;
+use crate::fidelity::{self, Limit};
 use crate::host_line::demangled;
 use crate::ptx::Space;
 
@@ -342,6 +344,10 @@ impl Warp {
             Wrong::Unwritten => (Mistake::Unwritten, None),
             Wrong::Unfenced(old) => (Mistake::Proxy, Some(old)),
         };
+        // CUB reads whole arrays of its own, of which not all is written, and drops the rest.
+        if mistake == Mistake::Unwritten && cx.program.is_of_cub(cx.pc) && !config::tells_of_libraries() {
+            return fidelity::note(Limit::Cub);
+        }
         let memory = memory.filter(|_| mistake != Mistake::Unwritten);
         cx.report(mistake, (there.map_or(cx.pc, |old| old.pc), cx.pc), memory, |cx| {
             let verb = |kind: AccessKind| match kind {

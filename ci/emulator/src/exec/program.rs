@@ -92,6 +92,8 @@ pub(crate) struct Program {
     pub(crate) shows_order: bool,
     /// Whether it has products of warpgroups, whose warps the device keeps together.
     pub(crate) has_warpgroups: bool,
+    /// The first instructions of lines, and whether these are CUB's.
+    pub(crate) of_cub: Vec<(u32, bool)>,
     /// The arrays of shared memory that have a size.
     pub(crate) arrays: Vec<SharedArray>,
     /// For each instruction, the one of them that its address is of. Each access asks: no hash table.
@@ -105,9 +107,12 @@ pub(crate) struct Program {
 /// The barriers of a kernel, and the code behind each.
 #[derive(Debug, Default)]
 pub(crate) struct Behind {
-    /// The instructions that are barriers for all threads of a block, so many, and then those of warps.
+    /// The instructions that are barriers for all threads of a block, so many, then those of warps, and then
+    /// the first exchange of each piece of straight code.
     pub(super) barriers: Vec<u32>,
     pub(super) of_block: usize,
+    /// The number of each barrier and exchange, by its instruction.
+    pub(super) numbers: Vec<(u32, usize)>,
     /// The first instruction of the kernel.
     pub(super) start: u32,
     /// For each instruction from there on, the barriers that it is behind, as bits.
@@ -135,6 +140,11 @@ impl Program {
     pub(crate) fn first_of_line(&self, pc: u32) -> u32 {
         let Some(source) = self.source(pc) else { return pc };
         self.locations.iter().find(|l| (l.1, l.2) == source).map_or(pc, |l| l.0)
+    }
+
+    /// Whether an instruction comes from a header of CUB.
+    pub(super) fn is_of_cub(&self, pc: u32) -> bool {
+        self.of_cub.iter().take_while(|it| it.0 <= pc).last().is_some_and(|it| it.1)
     }
 
     /// The function that an instruction is in.
@@ -682,6 +692,8 @@ pub(crate) enum Op {
     StackRestore(StackTop, bool),
     /// A fence: the machine records it if it looks for races. With the flag, it is of the asynchronous proxy.
     Fence(Scope, bool),
+    /// Waits for the kernels before this one, which may have begun early.
+    GridWait,
     /// Has no effect here: prefetches.
     Nothing,
     /// Cannot be run. The number is the index of the explanation.

@@ -234,6 +234,7 @@ impl Warp {
                 }
             }
             Op::Fence(_, true) => self.order(cx, |order, block, warp| order.proxy_fence(block, warp, mask)),
+            Op::GridWait => cx.env.waits_for_grids(&cx.launch.program),
             Op::Nothing => {}
             Op::Sleep => {
                 cx.cluster.works();

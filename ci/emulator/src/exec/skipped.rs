@@ -11,8 +11,9 @@
 //! Only barriers for all threads count, and not those with a number of threads, which parts of a block use
 //! among themselves. The lanes of a warp may meet at several barriers with one mask. So a thread behind a
 //! barrier of a warp skips it if others wait there for that thread and it can come to no other barrier of
-//! warps. The barriers are those of the kernel itself and what is inlined there, the first 64: those of the
-//! block, and then those of warps.
+//! warps. The same holds for instructions by which the lanes of a mask exchange values: shuffles, votes and
+//! the like. The barriers are those of the kernel itself and what is inlined there, the first 64: those of
+//! the block, then those of warps, and then exchanges, of which those of a piece of straight code are one.
 
 use std::collections::HashMap;
 
@@ -21,6 +22,13 @@ use crate::fidelity::{self, Limit};
 
 /// Stands for all barriers of warps, and for functions, which may have some.
 const OF_WARPS: u128 = 1 << 64;
+/// The same for exchanges.
+const EXCHANGES: u128 = 1 << 65;
+
+/// Whether an instruction exchanges values between the lanes of a mask.
+fn exchanges(ins: &Ins) -> bool {
+    matches!(ins.op, Op::Shuffle(_, true) | Op::Vote(_, _, true) | Op::Match(..) | Op::Redux(_) | Op::Elect)
+}
 
 impl Program {
     /// The code behind each barrier.
@@ -45,9 +53,22 @@ impl Behind {
         let of_block = barriers.len();
         let warp_barriers = (kernel.start..).zip(code).filter(|(_, ins)| matches!(ins.op, Op::WarpBarrier));
         barriers.extend(warp_barriers.map(|(at, _)| at));
+        let of_threads = barriers.len();
+        let mut numbers: Vec<(u32, usize)> = barriers.iter().copied().zip(0..).collect();
+        let pieces = pieces(program, start, code);
+        let mut last = None;
+        for at in (0..code.len()).filter(|at| exchanges(&code[*at])) {
+            let pc = kernel.start + u32::try_from(at).unwrap_or(0);
+            if last != Some(pieces[at]) {
+                last = Some(pieces[at]);
+                barriers.push(pc);
+            }
+            numbers.push((pc, barriers.len() - 1));
+        }
         if barriers.len() > 64 {
             fidelity::note(Limit::Barriers);
             barriers.truncate(64);
+            numbers.retain(|it| it.1 < 64);
         }
         if barriers.is_empty() {
             return Self::default();
@@ -55,26 +76,20 @@ impl Behind {
         let of_warps = |ins: &Ins| match ins.op {
             Op::WarpBarrier => OF_WARPS,
             Op::Call(call) => match program.calls.get(call as usize).map(|it| &it.target) {
-                Some(None | Some(Target::Routine(_))) => OF_WARPS,
+                Some(None | Some(Target::Routine(_))) => OF_WARPS | EXCHANGES,
                 _ => 0,
             },
+            _ if exchanges(ins) => EXCHANGES,
             _ => 0,
         };
         let mut own: Vec<u128> = code.iter().map(of_warps).collect();
-        for (number, at) in barriers.iter().enumerate() {
+        for (at, number) in &numbers {
             own[*at as usize - start] |= 1 << number;
         }
         let next = |at: usize| {
-            let ins = &code[at];
-            let (ends, targets) = match &ins.op {
-                Op::Branch(target) => (true, std::slice::from_ref(target)),
-                Op::Table(table) => (true, program.tables.get(*table as usize).map_or(&[][..], |it| it)),
-                Op::Return | Op::Exit | Op::Trap | Op::Unsupported(_) => (true, &[][..]),
-                _ => (false, &[][..]),
-            };
-            let falls = (!ends || ins.guard.slot != NONE).then_some(at + 1);
-            let jumps = targets.iter().map(move |target| (*target as usize).wrapping_sub(start));
-            falls.into_iter().chain(jumps).filter(|at| *at < code.len())
+            let (falls, jumps) = leads_to(program, &code[at]);
+            let jumps = jumps.iter().map(move |target| (*target as usize).wrapping_sub(start));
+            falls.then_some(at + 1).into_iter().chain(jumps).filter(|at| *at < code.len())
         };
         // The barriers that come before an instruction on some path, and those that it may still come to.
         let (mut past, mut ahead) = (vec![0_u128; code.len()], own.clone());
@@ -95,22 +110,54 @@ impl Behind {
             }
         }
         let of = |(past, ahead): (&u128, &u128)| {
-            let barriers = if ahead & OF_WARPS == 0 { 64 } else { of_block.min(64) };
-            u64::try_from(past & !ahead & ((1 << barriers) - 1)).unwrap_or(0)
+            let below = |count: usize| (1_u128 << count.min(64)) - 1;
+            let warps = if ahead & OF_WARPS == 0 { below(of_threads) } else { below(of_block) };
+            let exchanges = if ahead & EXCHANGES == 0 { below(64) & !below(of_threads) } else { 0 };
+            u64::try_from(past & !ahead & (warps | exchanges)).unwrap_or(0)
         };
         let of = past.iter().zip(&ahead).map(of).collect();
-        Self { barriers, of_block, start: kernel.start, of }
+        Self { barriers, of_block, numbers, start: kernel.start, of }
     }
 
-    /// The number of a barrier.
+    /// The number of a barrier or an exchange.
     pub(super) fn number(&self, pc: u32) -> Option<usize> {
-        self.barriers.iter().position(|at| *at == pc)
+        self.numbers.iter().find(|it| it.0 == pc).map(|it| it.1)
     }
 
     /// The barriers that an instruction is behind.
     pub(super) fn at(&self, pc: u32) -> u64 {
         pc.checked_sub(self.start).and_then(|at| self.of.get(at as usize)).copied().unwrap_or(0)
     }
+}
+
+/// Whether an instruction leads to the next one, and where else.
+fn leads_to<'a>(program: &'a Program, ins: &'a Ins) -> (bool, &'a [u32]) {
+    let (ends, targets) = match &ins.op {
+        Op::Branch(target) => (true, std::slice::from_ref(target)),
+        Op::Table(table) => (true, program.tables.get(*table as usize).map_or(&[][..], |it| it)),
+        Op::Return | Op::Exit | Op::Trap | Op::Unsupported(_) => (true, &[][..]),
+        _ => (false, &[][..]),
+    };
+    (!ends || ins.guard.slot != NONE, targets)
+}
+
+/// The number of the piece of straight code that each instruction is in.
+fn pieces(program: &Program, start: usize, code: &[Ins]) -> Vec<usize> {
+    let mut begins = vec![false; code.len() + 1];
+    for (at, ins) in code.iter().enumerate() {
+        let (falls, targets) = leads_to(program, ins);
+        begins[at + 1] |= !falls || !targets.is_empty();
+        for target in targets {
+            if let Some(begins) = begins.get_mut((*target as usize).wrapping_sub(start)) {
+                *begins = true;
+            }
+        }
+    }
+    let number = |piece: &mut usize, begins: &bool| {
+        *piece += usize::from(*begins);
+        Some(*piece)
+    };
+    begins.iter().take(code.len()).scan(0, number).collect()
 }
 
 /// How often the threads of a block have arrived at each barrier.
@@ -136,10 +183,19 @@ pub(super) struct Arrived {
     told: bool,
 }
 
+/// What is skipped.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SkippedAt {
+    /// A barrier of the block, by its number.
+    Block(usize),
+    /// A barrier of a warp, or an exchange, by its instruction.
+    Warp(u32),
+    Exchange(u32),
+}
+
 /// A barrier that part of a block skips.
 pub(super) struct Skip {
-    pub(super) barrier: usize,
-    pub(super) is_warp: bool,
+    pub(super) at: SkippedAt,
     /// The threads that have arrived more often than the one that skips it: how many, and one of them.
     pub(super) waiting: (usize, u32),
     /// The one that skips it, how often it has arrived, and where it is.
@@ -210,21 +266,20 @@ impl Arrived {
     pub(super) fn skip(&mut self, barrier: usize) -> Option<Skip> {
         let (times, thread, pc) = self.fewest.filter(|(fewest, ..)| *fewest < self.most && !self.told)?;
         self.told = true;
-        let is_warp = false;
         let mut more = (0..).zip(&self.times).filter(|(_, of)| **of > times).map(|(thread, _)| thread);
         let first = more.next().unwrap_or(0);
-        Some(Skip { barrier, is_warp, waiting: (1 + more.count(), first), thread, times, pc })
+        Some(Skip { at: SkippedAt::Block(barrier), waiting: (1 + more.count(), first), thread, times, pc })
     }
 
-    /// The same of threads that wait at a barrier of their warp for others, once.
+    /// The same of threads that wait at a barrier of their warp, or an exchange, for others, once.
     pub(super) fn skip_of_warp(
         &mut self,
-        barrier: usize,
+        at: SkippedAt,
         waiting: (usize, u32),
         mut others: impl Iterator<Item = u32>,
     ) -> Option<Skip> {
         let (thread, pc) = others.find_map(|thread| Some((thread, *self.behind.get(&thread)?)))?;
         let is_new = !std::mem::replace(&mut self.told, true);
-        is_new.then_some(Skip { barrier, is_warp: true, waiting, thread, times: 0, pc })
+        is_new.then_some(Skip { at, waiting, thread, times: 0, pc })
     }
 }

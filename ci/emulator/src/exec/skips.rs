@@ -4,7 +4,7 @@
 use super::fault::Mistake;
 use super::file::{first_lane, lanes, low};
 use super::launch::Context;
-use super::skipped::{Skip, numbers};
+use super::skipped::{Skip, SkippedAt, numbers};
 use super::warp::{Wait, Warp};
 
 impl Warp {
@@ -27,11 +27,15 @@ impl Warp {
                 continue;
             }
             for group in &self.groups {
-                if let Wait::Warp(members) = group.wait
-                    && group.pc.checked_sub(1) == behind.barriers.get(number).copied()
-                {
+                let (members, at) = match group.wait {
+                    Wait::Warp(members) => (members, SkippedAt::Warp(group.pc.saturating_sub(1))),
+                    Wait::Lanes(members) => (members, SkippedAt::Exchange(group.pc)),
+                    _ => continue,
+                };
+                let (SkippedAt::Warp(place) | SkippedAt::Exchange(place)) = at else { continue };
+                if behind.number(place) == Some(number) {
                     let others = self.threads(mask & members & !group.mask);
-                    found.extend(it.skip_of_warp(number, self.count(group.mask), others));
+                    found.extend(it.skip_of_warp(at, self.count(group.mask), others));
                 }
             }
         }
@@ -58,11 +62,20 @@ impl Warp {
             return;
         }
         self.goes_on(cx, mask);
-        let Some(barrier) = cx.program.behind().number(cx.pc) else { return };
+        self.waits_for(cx, SkippedAt::Warp(cx.pc), mask, members);
+    }
+
+    /// Notes that threads come to an exchange of these members, or to a barrier of their warp.
+    pub(super) fn waits_for(&self, cx: &mut Context<'_>, at: SkippedAt, mask: u32, members: u32) {
+        let missing = members & self.live & !mask;
+        if cx.races.is_none() || missing == 0 {
+            return;
+        }
+        let Some(number) = cx.program.behind().number(cx.pc) else { return };
         let block = cx.block();
         let Some(arrivals) = cx.races.as_mut().and_then(|races| races.arrivals(block)) else { return };
-        let others = self.threads(members & self.live & !mask);
-        if let Some(skip) = arrivals.barrier(barrier).skip_of_warp(barrier, self.count(mask), others) {
+        let found = arrivals.barrier(number).skip_of_warp(at, self.count(mask), self.threads(missing));
+        if let Some(skip) = found {
             skip.report(cx);
         }
     }
@@ -81,8 +94,20 @@ impl Warp {
 
 impl Skip {
     fn report(&self, cx: &mut Context<'_>) {
-        let at = cx.program.behind().barriers[self.barrier];
-        let mistake = if self.is_warp { Mistake::Mask } else { Mistake::Barrier };
+        let (mistake, at, place, what) = match self.at {
+            SkippedAt::Block(number) => {
+                let what = "part of a block skips a barrier and goes on behind it";
+                (Mistake::Barrier, cx.program.behind().barriers[number], "the barrier", what)
+            }
+            SkippedAt::Warp(at) => {
+                let what = "part of a warp skips a barrier whose mask names it, and goes on behind it";
+                (Mistake::Mask, at, "the barrier", what)
+            }
+            SkippedAt::Exchange(at) => {
+                let what = "part of a warp skips an instruction whose mask names it, and goes on behind it";
+                (Mistake::Mask, at, "the instruction", what)
+            }
+        };
         cx.report(mistake, (at, self.pc), None, |cx| {
             let (count, first) = self.waiting;
             let threads = if count == 1 { "thread has" } else { "threads have" };
@@ -91,14 +116,10 @@ impl Skip {
                 1 => "goes on after one arrival there, while others have more".to_owned(),
                 times => format!("goes on after {times} arrivals there, while others have more"),
             };
-            let what = match self.is_warp {
-                true => "part of a warp skips a barrier whose mask names it, and goes on behind it",
-                false => "part of a block skips a barrier and goes on behind it",
-            };
             let (come, on) =
                 (cx.thread_at(cx.block(), first, at), cx.thread_at(cx.block(), self.thread, self.pc));
             let parts = vec![
-                (format!("{count} {threads} come to the barrier, such as {come}"), come),
+                (format!("{count} {threads} come to {place}, such as {come}"), come),
                 (format!("{without}: {on}"), on),
             ];
             (what.to_owned(), parts)

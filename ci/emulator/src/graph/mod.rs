@@ -17,6 +17,6 @@ pub(crate) use capture::Captures;
 pub(crate) use executable::{Exec, Mismatch};
 pub(crate) use launch::{launch, release};
 pub(crate) use memory::GraphMemory;
-pub(crate) use node::{AttributeValue, KernelNode, NodeOp, kind};
+pub(crate) use node::{AttributeValue, KernelNode, NodeOp, is_stale, kind};
 pub(crate) use table::{Graph, Graphs, number};
 pub(crate) use user::Users;

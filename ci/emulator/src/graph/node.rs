@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use parking_lot::Mutex;
+
 use super::conditional::Conditional;
 use crate::exec::{Kernel, Launch};
 use crate::external::SemaphoreWork;
@@ -24,22 +26,60 @@ impl fmt::Debug for AttributeValue {
     }
 }
 
+/// A copy of the arguments of a node, and the address of each, which programs may ask for.
+#[derive(Debug, Default)]
+struct GivenArguments {
+    addresses: Vec<usize>,
+    _bytes: Vec<u8>,
+    is_given: bool,
+}
+
+/// Those of nodes that are gone or have others, the newest last: programs use them all the same.
+static STALE: Mutex<Vec<GivenArguments>> = Mutex::new(Vec::new());
+
+/// The most that are kept.
+const MOST_STALE: usize = 256;
+
+/// Whether a program passes the arguments of a node that is gone or has others.
+pub(crate) fn is_stale(arguments: usize) -> bool {
+    STALE.lock().iter().any(|it| it.addresses.as_ptr().addr() == arguments)
+}
+
+impl GivenArguments {
+    fn new(launch: &Launch) -> Self {
+        let bytes = launch.params.clone();
+        let start = bytes.as_ptr().expose_provenance();
+        let at = |offset: u32| start + usize::try_from(offset).unwrap_or(0);
+        let addresses = launch.program.params.iter().map(|&(offset, _)| at(offset)).collect();
+        Self { addresses, _bytes: bytes, is_given: false }
+    }
+}
+
+impl Drop for GivenArguments {
+    fn drop(&mut self) {
+        if std::mem::take(&mut self.is_given) {
+            let mut stale = STALE.lock();
+            if stale.len() == MOST_STALE {
+                stale.remove(0);
+            }
+            stale.push(std::mem::take(self));
+        }
+    }
+}
+
 /// A launch of a kernel, and the addresses of its arguments for a program that asks for them.
 #[derive(Debug)]
 pub(crate) struct KernelNode {
     pub(crate) function: usize,
     launch: Launch,
-    /// The address of each argument in the launch's own copy.
-    arguments: Vec<usize>,
+    arguments: GivenArguments,
     /// Attributes that have no effect here, by their identifiers.
     others: BTreeMap<u32, AttributeValue>,
 }
 
 impl KernelNode {
     pub(crate) fn new(function: usize, launch: Launch) -> Self {
-        let start = launch.params.as_ptr().expose_provenance();
-        let at = |offset: u32| start + usize::try_from(offset).unwrap_or(0);
-        let arguments = launch.program.params.iter().map(|&(offset, _)| at(offset)).collect();
+        let arguments = GivenArguments::new(&launch);
         Self { function, launch, arguments, others: BTreeMap::new() }
     }
 
@@ -48,7 +88,8 @@ impl KernelNode {
     }
 
     pub(crate) fn arguments(&mut self) -> &mut [usize] {
-        &mut self.arguments
+        self.arguments.is_given = true;
+        &mut self.arguments.addresses
     }
 
     /// Sets whether its blocks may wait for each other.

@@ -6,6 +6,7 @@ use super::image::{image, variables};
 use super::registry::Registry;
 use crate::error::Answer;
 use crate::exec::Addresses;
+use crate::host_line::demangled;
 use crate::machine::Machine;
 use crate::memory::Kind;
 use crate::sys::cudaMemAttachGlobal;
@@ -28,7 +29,9 @@ pub(crate) fn load(machine: &mut Machine, registry: &mut Registry, module: usize
             addresses.insert(v.name.clone(), at);
             continue;
         }
-        let (size, call) = (v.size().max(1), "a variable of a module");
+        let size = v.size().max(1);
+        // Findings name it as long as the process lives, and there are few.
+        let call: &'static str = format!("the variable {}", demangled(&v.name)).leak();
         let at = if v.managed {
             machine.allocations.allocate_host(device, size, Kind::Managed, cudaMemAttachGlobal, call)?
         } else {

@@ -7,16 +7,15 @@
 //! managed variables of its module, and what the first words of these, of device memory and of variables
 //! point to (pinned ones only if system calls of the program open pages: `system_calls.rs`). An operation
 //! that comes after a host function protects nothing before that has returned, because the function may use
-//! the memory. An access of the host faults. The handler records it as an access of the host to that byte,
-//! opens the page, and the program goes on. This does not find further accesses of the host to a page after
-//! its first one, until the next operation on the page or the next flag that a kernel sets there; and
-//! accesses to registered memory, which the program has mapped.
+//! the memory. An access of the host faults, is recorded, and the program goes on (`fault.rs`). The page is
+//! open for that access only, but after [`STEPS`] accesses to an allocation, and always on other processors
+//! than x86-64, it stays open until the next operation on the allocation or the next flag that a kernel sets
+//! there. Accesses to registered memory, which the program has mapped, are not found.
 #![expect(unsafe_code, reason = "protects pages and handles the faults")]
 
 use core::ffi::{c_int, c_void};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
@@ -31,6 +30,9 @@ const MOST: usize = 1 << 12;
 /// The most copies whose pointers are remembered.
 const BROUGHT: usize = 256;
 
+/// The most accesses to an allocation that open a page for themselves only, until its next operation.
+const STEPS: u32 = 1 << 11;
+
 /// How many bytes of an allocation are searched for pointers to others.
 const SEARCHED: u64 = 1 << 12;
 const WORDS: usize = 1 << 9;
@@ -43,6 +45,8 @@ struct View {
     managed: bool,
     /// Where this library has it mapped, by address.
     host: usize,
+    /// How many accesses have had a page for themselves.
+    steps: u32,
 }
 
 /// Some bytes of the program's view that an operation uses.
@@ -78,7 +82,8 @@ static ANY: AtomicBool = AtomicBool::new(false);
 
 /// Notes that memory is mapped twice.
 pub(crate) fn add_view(start: u64, bytes: u64, managed: bool, host: *mut u8) {
-    let view = View { start, end: start.saturating_add(bytes), managed, host: host.expose_provenance() };
+    let view =
+        View { start, end: start.saturating_add(bytes), managed, host: host.expose_provenance(), steps: 0 };
     GUARDS.lock().views.insert(start, view);
     ANY.store(true, Ordering::Relaxed);
 }
@@ -128,6 +133,40 @@ static PINNED: AtomicBool = AtomicBool::new(false);
 /// Protects pinned memory from now on, too.
 pub(crate) fn protect_pinned() {
     PINNED.store(true, Ordering::Relaxed);
+}
+
+/// For what a page is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// It is none of a view.
+    NoPage,
+    /// For one access. [`protect_again`] is to close it.
+    ForOne,
+    /// For all further accesses.
+    ForAll,
+}
+
+/// Opens a page for an access of the host, which may be for that access only.
+pub(super) fn open_page(address: u64, for_one: bool) -> Opened {
+    if !ANY.load(Ordering::Relaxed) {
+        return Opened::NoPage;
+    }
+    let mut guards = GUARDS.lock();
+    let Some(view) = guards.around_mut(address) else { return Opened::NoPage };
+    set(address, address + 1, libc::PROT_READ | libc::PROT_WRITE);
+    if !for_one || view.steps >= STEPS {
+        return Opened::ForAll;
+    }
+    view.steps += 1;
+    Opened::ForOne
+}
+
+/// Whether the host may touch no managed memory while a kernel runs.
+static EXCLUSIVE: AtomicBool = AtomicBool::new(false);
+
+/// Protects all managed memory from now on while a kernel may run.
+pub(crate) fn protect_managed() {
+    EXCLUSIVE.store(true, Ordering::Relaxed);
 }
 
 /// Protects a page again that an access of the host has opened.
@@ -189,6 +228,9 @@ pub(crate) fn protect_targets(arguments: &[u8], variables: &[u64], operation: &A
         let here = guards.brought.iter().filter(|it| (start..end).contains(&it.0));
         here.flat_map(|it| &it.1).for_each(|word| found.note(&guards, *word));
     }
+    if EXCLUSIVE.load(Ordering::Relaxed) {
+        found.views.extend(guards.views.values().filter(|view| view.managed));
+    }
     for view in found.views {
         let operation = Arc::clone(operation);
         guards.add(PageGuard { start: view.start, end: view.end, writes: true, operation });
@@ -243,6 +285,10 @@ impl Guards {
         (address < view.end).then_some(*view)
     }
 
+    fn around_mut(&mut self, address: u64) -> Option<&mut View> {
+        self.views.range_mut(..=address).next_back().map(|it| it.1).filter(|view| address < view.end)
+    }
+
     fn add(&mut self, guard: PageGuard) {
         let (start, end) = (guard.start, guard.end);
         let same = |it: &PageGuard| {
@@ -251,6 +297,9 @@ impl Guards {
         if self.all.len() >= MOST {
             fidelity::note(Limit::Guards);
         } else if !self.all.iter().any(same) {
+            if let Some(view) = self.around_mut(start) {
+                view.steps = 0;
+            }
             self.all.push(guard);
             self.apply(start, end);
         }
@@ -278,145 +327,4 @@ fn set(start: u64, end: u64, protection: c_int) {
     // SAFETY: whole pages of a view, which is mapped until `remove_view`. The program gets its access back by
     // the handler.
     unsafe { libc::mprotect(core::ptr::with_exposed_provenance_mut::<c_void>(at), bytes, protection) };
-}
-
-/// The handler that was there before.
-static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
-
-/// What to do about an access of the host, by its address, whether it writes, and its instruction: one to a
-/// protected page, or one to any other page that it may not use.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Accesses {
-    pub(crate) guarded: fn(u64, bool, usize),
-    pub(crate) forbidden: fn(u64, bool, usize),
-    /// The same about a system call on memory that is mapped twice: the address, the bytes, and whether it
-    /// writes.
-    pub(crate) called: fn(u64, u64, bool),
-}
-static ACCESSES: OnceLock<Accesses> = OnceLock::new();
-
-/// A system call has used memory that is mapped twice.
-pub(crate) fn called(address: u64, bytes: u64, writes: bool) {
-    if let Some(accesses) = ACCESSES.get() {
-        (accesses.called)(address, bytes, writes);
-    }
-}
-
-/// Handles accesses of the host that fault from now on.
-pub(crate) fn watch(accesses: Accesses) {
-    if ACCESSES.set(accesses).is_err() {
-        return;
-    }
-    let mut before = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: all fields may be zero.
-    let mut new = unsafe { core::mem::MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
-    new.sa_sigaction = (handle as *const ()).addr();
-    new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
-    // SAFETY: both are live structures, and the handler has the required signature.
-    unsafe { libc::sigaction(libc::SIGSEGV, &raw const new, before.as_mut_ptr()) };
-    // SAFETY: all fields may be zero, and the call has filled it.
-    let _ = BEFORE.set(unsafe { before.assume_init() });
-}
-
-extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes a live structure.
-    let fault = unsafe { &*info };
-    // SAFETY: it describes a fault, which has an address.
-    let address = unsafe { fault.si_addr() };
-    let address = u64::try_from(address.expose_provenance()).unwrap_or(0);
-    let is_ours = ANY.load(Ordering::Relaxed) && GUARDS.lock().around(address).is_some();
-    let (at, writes) = instruction(context);
-    if let Some(accesses) = ACCESSES.get() {
-        (if is_ours { accesses.guarded } else { accesses.forbidden })(address, writes, at);
-    }
-    if is_ours {
-        set(address, address + 1, libc::PROT_READ | libc::PROT_WRITE);
-        return;
-    }
-    let before = BEFORE.get().filter(|before| before.sa_sigaction > libc::SIG_IGN);
-    if let Some(before) = before {
-        let handler = core::ptr::with_exposed_provenance::<c_void>(before.sa_sigaction);
-        if before.sa_flags & libc::SA_SIGINFO != 0 {
-            type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-            // SAFETY: the system had this as a handler of three arguments.
-            let handler = unsafe { core::mem::transmute::<*const c_void, Handler>(handler) };
-            return handler(signal, info, context);
-        }
-        // SAFETY: the system had this as a handler of one argument.
-        let handler = unsafe { core::mem::transmute::<*const c_void, extern "C" fn(c_int)>(handler) };
-        return handler(signal);
-    }
-    // SAFETY: this restores the system's own handling, under which the access faults again.
-    unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
-}
-
-/// Whether the handler knows the registers of this architecture.
-pub(crate) const HANDLES_FAULTS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-
-/// The instructions of ARM that write, as masks and the bits under them ("Loads and Stores" of the Arm
-/// Architecture Reference Manual). Atomic operations write as well.
-#[cfg(any(target_arch = "aarch64", test))]
-const STORES: [(u32, u32); 9] = [
-    // One register of the processor, one of the vector unit, a pair of either, structures of vectors.
-    (0x3ec0_0000, 0x3800_0000),
-    (0x3e40_0000, 0x3c00_0000),
-    (0x3a40_0000, 0x2800_0000),
-    (0xbe40_0000, 0x0c00_0000),
-    // Exclusive and ordered stores, compare-and-swap of one register and of a pair, other atomic operations.
-    (0x3f40_0000, 0x0800_0000),
-    (0x3fa0_0000, 0x08a0_0000),
-    (0xbfa0_0000, 0x0820_0000),
-    (0x3f20_0c00, 0x3820_0000),
-    // The scalable vector extension.
-    (0xfe00_0000, 0xe400_0000),
-];
-
-/// The instruction that has faulted, and whether it writes.
-fn instruction(context: *mut c_void) -> (usize, bool) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        const WRITES: i64 = 2;
-        // SAFETY: the system passes the context of the fault.
-        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-        let at = |register: c_int| {
-            usize::try_from(register).ok().and_then(|register| registers.get(register)).copied().unwrap_or(0)
-        };
-        (usize::try_from(at(libc::REG_RIP)).unwrap_or(0), at(libc::REG_ERR) & WRITES != 0)
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        // SAFETY: the system passes the context of the fault.
-        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
-        let at = usize::try_from(registers.pc).unwrap_or(0);
-        // SAFETY: the processor has just read this instruction.
-        let word = unsafe { core::ptr::with_exposed_provenance::<u32>(at).read() };
-        (at, STORES.iter().any(|(mask, bits)| word & mask == *bits))
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        let _ = context;
-        (0, false)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::STORES;
-
-    /// The words are from an assembler.
-    #[test]
-    fn stores_and_loads_of_arm_are_told_apart() {
-        let stores = |word: &u32| STORES.iter().any(|(mask, bits)| word & mask == *bits);
-        let str_stur_strb_strh = [0xb900_0420, 0xfc1f_8020, 0x3800_1420, 0x7822_6820, 0x3d80_0020];
-        let stp_stnp_st1_stxr_stlr = [0xa900_0440, 0xac00_0440, 0x4c00_7020, 0x8800_7c41, 0x889f_fc40];
-        let cas_casp_ldadd_swp_st1b_str = [0x88a0_7c41, 0x0820_7c82, 0xb820_0041, 0xf8e0_8041, 0xe400_e020];
-        let ldr_ldrsw_ldrb_prfm = [0xb940_0420, 0xb980_0020, 0x3862_6820, 0xf980_0020, 0x3dc0_0020];
-        let ldp_ld1_ldxr_ldar_ld1b = [0xa940_0440, 0x4c40_7020, 0x885f_7c40, 0x88df_fc40, 0xa400_a020];
-        for writing in [str_stur_strb_strh, stp_stnp_st1_stxr_stlr, cas_casp_ldadd_swp_st1b_str] {
-            assert_eq!(writing.iter().find(|word| !stores(word)), None);
-        }
-        for reading in [ldr_ldrsw_ldrb_prfm, ldp_ld1_ldxr_ldar_ld1b] {
-            assert_eq!(reading.iter().find(|word| stores(word)), None);
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The access histories of allocations: which operation has read or written which bytes.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::order::OrderedOperation;
 use crate::exec::program::Scope;
@@ -100,16 +100,16 @@ impl AccessMode {
     }
 }
 
-/// An instruction of a kernel.
+/// An instruction of a kernel, whose library may be unloaded.
 #[derive(Clone, Debug)]
 pub(crate) struct CodePlace {
-    pub(crate) program: Arc<Program>,
+    pub(crate) program: Weak<Program>,
     pub(crate) pc: u32,
 }
 
 impl CodePlace {
-    pub(super) fn place(&self) -> CodeLine {
-        self.program.place(self.pc)
+    pub(super) fn place(&self) -> Option<CodeLine> {
+        self.program.upgrade().map(|program| program.place(self.pc))
     }
 }
 
@@ -153,6 +153,22 @@ impl AccessRecord {
         None
     }
 
+    /// Adds bytes, which may be there already.
+    fn add(&mut self, new: Span) {
+        let at = self.spans.partition_point(|it| it.end < new.start);
+        match self.spans.get_mut(at) {
+            Some(it) if it.start <= new.end => {
+                (it.start, it.end) = (it.start.min(new.start), it.end.max(new.end));
+                let end = it.end;
+                while self.spans.get(at + 1).is_some_and(|next| next.start <= end) {
+                    let next = self.spans.remove(at + 1);
+                    self.spans[at].end = next.end.max(end);
+                }
+            }
+            _ => self.spans.insert(at, new),
+        }
+    }
+
     /// Whether later operations that would race with `earlier` race with this one too, which comes after it.
     fn replaces(&self, earlier: &Self) -> bool {
         let ([span], Some(first), Some(last)) = (&*self.spans, earlier.spans.first(), earlier.spans.last())
@@ -189,6 +205,13 @@ impl Histories {
                 let operation = Arc::clone(&earlier.operation);
                 found.push((AccessRecord { operation, mode: earlier.mode, spans: Vec::new() }, bytes));
             }
+        }
+        let is_part = |last: &&mut AccessRecord| {
+            Arc::ptr_eq(&last.operation, &record.operation) && last.mode == record.mode
+        };
+        if let Some(last) = history.last_mut().filter(is_part) {
+            record.spans.into_iter().for_each(|span| last.add(span));
+            return found;
         }
         history.retain(|earlier| !record.replaces(earlier));
         if history.len() >= LONGEST {

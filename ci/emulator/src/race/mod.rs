@@ -10,9 +10,11 @@
 //! Otherwise a program whose threads wait for each other would be reported. For the same reason, what happens
 //! before a host function is known to the host when the function is called.
 
+pub(crate) mod fault;
 pub(crate) mod flags;
 pub(crate) mod guard;
 mod history;
+pub(crate) mod instruction;
 mod order;
 mod touched;
 
@@ -112,18 +114,43 @@ impl Races {
         self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, bytes)]);
     }
 
-    /// Records an access of the host to a byte, in a host function or elsewhere.
+    /// Records an access of the host by an instruction, in a host function or elsewhere.
     pub(crate) fn host_accessed(
         &mut self,
         allocation: &Allocation,
-        (address, writes): (u64, bool),
+        (address, bytes, writes): (u64, u64, bool),
         function: Option<OperationId>,
         line: HostLine,
     ) {
         let mode = if writes { AccessMode::HostWrite } else { AccessMode::HostRead };
         let function = function.and_then(|id| self.functions.get(&id)).cloned();
-        let operation = function.unwrap_or_else(|| self.order.add_host("the host", line));
-        self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, 1)]);
+        let operation = function.unwrap_or_else(|| self.order.same_host("the host", line));
+        self.accessed(&operation, Some(allocation), mode, vec![Span::new(address, bytes)]);
+    }
+
+    /// Reports an access of the host to managed memory while a kernel may run, of a device where that ends
+    /// the process.
+    pub(crate) fn touches_managed(
+        &mut self,
+        allocation: &Allocation,
+        (address, writes): (u64, bool),
+        line: HostLine,
+    ) {
+        let Some(kernel) = self.order.a_kernel() else { return };
+        let key = [(line, "managed memory".to_owned()), (kernel.origin.line, String::new())];
+        if !self.reported.insert(key) {
+            return;
+        }
+        let verb = if writes { "writes" } else { "reads" };
+        let byte = address - allocation.start;
+        let what = format!(
+            "the host {verb} byte {byte} of {allocation} while {} may run. Devices without concurrent \
+             managed access end the process here, whatever memory the kernel uses",
+            kernel.origin
+        );
+        let advice = "Wait first: cudaStreamSynchronize or cudaDeviceSynchronize.";
+        let finding = Finding::new(Subject::Pointer, what, advice).part("the access", line);
+        finding.part("the launch", kernel.origin.line).part("the memory", allocation.line).report();
     }
 
     /// Whether an operation comes after a host function that is pending or runs.
@@ -185,7 +212,7 @@ impl Races {
             } else {
                 String::new()
             };
-            let code = span.source.map(|source| source.place());
+            let code = span.source.and_then(|source| source.place());
             let source = code.as_ref().map_or_else(String::new, |code| {
                 format!(" ({})", code.to_string().trim_start().trim_start_matches("at "))
             });

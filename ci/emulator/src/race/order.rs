@@ -97,6 +97,8 @@ pub(crate) struct OperationOrder {
     devices: Vec<VectorClock>,
     operations: HashMap<OperationId, Arc<OrderedOperation>>,
     count: u64,
+    /// What the host has done last.
+    last_of_host: Option<Arc<OrderedOperation>>,
     /// Whether the host has waited for an operation that may come after anything.
     outside: bool,
 }
@@ -109,6 +111,7 @@ impl OperationOrder {
             devices: vec![VectorClock::new(); devices],
             operations: HashMap::new(),
             count: 0,
+            last_of_host: None,
             outside: false,
         }
     }
@@ -116,6 +119,12 @@ impl OperationOrder {
     /// The operation of a name, unless the host has waited for it.
     pub(crate) fn get(&self, id: OperationId) -> Option<&Arc<OrderedOperation>> {
         self.operations.get(&id)
+    }
+
+    /// A kernel that the host has not waited for.
+    pub(super) fn a_kernel(&self) -> Option<Arc<OrderedOperation>> {
+        let kernels = self.operations.values().filter(|it| it.origin.kernel.is_some());
+        kernels.min_by_key(|it| it.number).cloned()
     }
 
     /// Adds an operation that comes after others.
@@ -164,14 +173,14 @@ impl OperationOrder {
     }
 
     /// Adds a part of an operation, which comes after what that one comes after, and after other parts. It is
-    /// of the same device if none is named.
+    /// of the same device if none is named. With a clock, it begins early: after that only.
     pub(crate) fn add_part(
         &mut self,
-        id: OperationId,
-        whole: OperationId,
+        (id, whole): (OperationId, OperationId),
         device: Option<usize>,
         before: &[OperationId],
         mut origin: Origin,
+        early: Option<VectorClock>,
     ) -> Option<Arc<OrderedOperation>> {
         let whole = self.operations.get(&whole)?;
         (origin.stream, origin.launch) = (whole.origin.stream, whole.origin.launch);
@@ -180,9 +189,23 @@ impl OperationOrder {
         }
         let mut within = whole.within.clone();
         within.push(whole.epoch);
-        let known = (whole.clock.clone(), whole.outside, within);
+        let known = (early.unwrap_or_else(|| whole.clock.clone()), whole.outside, within);
         let device = device.or(whole.device);
         Some(self.enter((id, device), before, origin, known))
+    }
+
+    /// What an operation of a stream comes after that need not wait for the kernel of the stream that is
+    /// `before` it, but for what that one waits for. `None` if no kernel is.
+    pub(crate) fn without_kernel(&self, stream: StreamId, before: &[OperationId]) -> Option<VectorClock> {
+        let known = || before.iter().filter_map(|id| self.operations.get(id));
+        let is_it = |it: &Arc<OrderedOperation>| {
+            it.origin.kernel.is_some() && it.origin.stream == Some(stream) && it.within.is_empty()
+        };
+        let kernel = known().find(|it| is_it(it))?;
+        let mut clock = self.host.clone();
+        clock.join(&kernel.clock);
+        known().filter(|it| !is_it(it)).for_each(|it| it.join_into(&mut clock));
+        Some(clock)
     }
 
     /// Adds a call of the host, which comes after what the host has waited for.
@@ -194,6 +217,16 @@ impl OperationOrder {
         let (clock, number, outside) = (self.host.clone(), self.count, self.outside);
         let within = Vec::new();
         Arc::new(OrderedOperation { epoch, clock, within, outside, number, device: None, origin })
+    }
+
+    /// The same for an access of the host, which may go on with the last one: if it is of the same line, and
+    /// nothing has begun since, and the host has waited for nothing.
+    pub(super) fn same_host(&mut self, call: &'static str, line: HostLine) -> Arc<OrderedOperation> {
+        let same = |it: &&Arc<OrderedOperation>| it.number == self.count && it.origin.line == line;
+        let last = self.last_of_host.as_ref().filter(same).cloned();
+        let operation = last.unwrap_or_else(|| self.add_host(call, line));
+        self.last_of_host = Some(Arc::clone(&operation));
+        operation
     }
 
     /// The host has waited for operations.
@@ -224,6 +257,7 @@ impl OperationOrder {
 
     /// Later operations come after the host, and so after these.
     fn forget(&mut self) {
+        self.last_of_host = None;
         let host = &self.host;
         self.operations.retain(|_, it| !it.is_covered_by(host));
     }
@@ -282,7 +316,7 @@ mod tests {
         order.add(7, 0, &[2], Origin::default());
         // Parts of 2, of which 6 is a part of 3.
         for (id, whole, before) in [(3, 2, &[][..]), (4, 2, &[3]), (5, 2, &[]), (6, 3, &[])] {
-            order.add_part(id, whole, None, before, Origin::default());
+            order.add_part((id, whole), None, before, Origin::default(), None);
         }
         let all = [1, 3, 4, 5, 6, 7];
         let expected =

@@ -182,7 +182,7 @@ impl Touched {
                         Some(last) if last.end == start => last.end = end,
                         _ => {
                             let source = program
-                                .map(|program| CodePlace { program: Arc::clone(program), pc: bits.pc });
+                                .map(|program| CodePlace { program: Arc::downgrade(program), pc: bits.pc });
                             spans.push(Span { start, end, source });
                         }
                     }

@@ -169,6 +169,12 @@ impl Env for DeviceEnv<'_> {
         self.acquire(at, program);
     }
 
+    fn waits_for_grids(&mut self, program: &Arc<Program>) {
+        if self.grid.as_ref().is_some_and(|grid| grid.early.is_some()) {
+            self.divide(program);
+        }
+    }
+
     fn report(&mut self, report: Report) {
         let Report { mistake, mut what, parts, memory } = report;
         let advice = "Between the two, put a __syncthreads() or __syncwarp() for threads of one block or \

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use cuda_hazard::happens_before::VectorClock;
+
 use super::names::OperationId;
 use super::work::Work;
 use crate::error::Code;
@@ -35,4 +37,6 @@ pub(super) struct Grid {
     pub(super) phases: usize,
     /// The operations whose flags the kernel has acquired since: its next accesses come after them.
     pub(super) acquired: Vec<OperationId>,
+    /// What its first accesses come after, if it may begin before the kernel before it is complete.
+    pub(super) early: Option<VectorClock>,
 }

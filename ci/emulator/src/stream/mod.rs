@@ -40,7 +40,6 @@ pub(crate) use names::{OperationId, StreamId};
 pub(crate) use queue::Queue;
 pub(crate) use shared_counters::SharedCounters;
 #[allow(unused_imports, reason = "launches are what it is for")]
-pub(crate) use submit::submit_task;
-pub(crate) use submit::{submit, submit_after, submit_all, submit_aside, submit_everywhere};
+pub(crate) use submit::{submit, submit_after, submit_all, submit_aside, submit_everywhere, submit_kernel};
 pub(crate) use table::{Stream, Streams};
 pub(crate) use work::{Expansion, Part, Record, Work};

@@ -485,13 +485,14 @@ impl Grid {
     pub(super) fn divide(&mut self, queue: &mut Queue, whole: OperationId) {
         let mut before = core::mem::take(&mut self.acquired);
         before.extend(self.phase);
-        self.phase = queue.push_phase(whole, &before);
+        self.phase = queue.push_phase(whole, &before, self.early.take());
         self.phases += 1;
     }
 
     /// The operation that the last accesses of a kernel are of, if races are looked for.
     pub(super) fn last_phase(&mut self, queue: &mut Queue, whole: OperationId) -> OperationId {
-        if self.phase.is_none() && self.tail.is_empty() && self.acquired.is_empty() {
+        let is_one = self.phase.is_none() && self.tail.is_empty() && self.acquired.is_empty();
+        if is_one && self.early.is_none() {
             return whole;
         }
         self.divide(queue, whole);

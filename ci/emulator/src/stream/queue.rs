@@ -176,7 +176,7 @@ impl Queue {
             // The first parts come after those that the whole has waited for.
             let earlier = known.map_or(&[][..], |whole| &whole.before);
             let earlier = if before.is_empty() { earlier } else { before };
-            if let Some(operation) = races.order.add_part(id, whole, Some(device), earlier, origin)
+            if let Some(operation) = races.order.add_part((id, whole), Some(device), earlier, origin, None)
                 && matches!(work, Work::Host(_))
             {
                 races.functions.insert(id, operation);
@@ -187,12 +187,22 @@ impl Queue {
     }
 
     /// Adds an operation that stands for the next accesses of one that runs, if races are looked for.
-    pub(super) fn push_phase(&mut self, whole: OperationId, before: &[OperationId]) -> Option<OperationId> {
+    pub(super) fn push_phase(
+        &mut self,
+        whole: OperationId,
+        before: &[OperationId],
+        early: Option<VectorClock>,
+    ) -> Option<OperationId> {
         let order = &mut self.races.as_mut()?.order;
         let origin = order.get(whole)?.origin.clone();
         self.last += 1;
-        order.add_part(self.last, whole, None, before, origin)?;
+        order.add_part((self.last, whole), None, before, origin, early)?;
         Some(self.last)
+    }
+
+    /// Has a kernel begin its accesses after nothing but this.
+    pub(super) fn begins_early(&mut self, id: OperationId, early: VectorClock) {
+        self.grids.entry(id).or_default().early = Some(early);
     }
 
     /// A new handle for a kernel.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use cuda_hazard::happens_before::VectorClock;
+
 use super::drive::{queued, synchronize, wait_for};
 use super::local;
 use super::names::{OperationId, StreamId};
@@ -26,7 +28,7 @@ pub(crate) fn submit(
     and: &[OperationId],
 ) -> Answer<OperationId> {
     let mark = matches!(work, Work::Record(_) | Work::Nothing);
-    put(machine, stream, call, work, and, mark)
+    put(machine, stream, call, work, and, (mark, None))
 }
 
 /// Puts work on a stream that does not count as the stream's own. Hardware does not wait for it with the
@@ -37,17 +39,17 @@ pub(crate) fn submit_aside(
     call: &'static str,
     work: Work,
 ) -> Answer<OperationId> {
-    put(machine, stream, call, work, &[], true)
+    put(machine, stream, call, work, &[], (true, None))
 }
 
-/// Puts an operation on a stream: a `mark`, or something to do.
+/// Puts an operation on a stream: a `mark`, or something to do, which may begin `early`: after that only.
 fn put(
     machine: &mut Guard,
     stream: StreamId,
     call: &'static str,
     work: Work,
     and: &[OperationId],
-    mark: bool,
+    (mark, early): (bool, Option<VectorClock>),
 ) -> Answer<OperationId> {
     let device = machine.streams.get(stream)?.device;
     let m = &mut **machine;
@@ -63,6 +65,9 @@ fn put(
     let locals = local::targets(&work);
     let id = m.queue.push_from(device, origin, work, &before);
     local::note(&locals, id, call, line);
+    if let Some(early) = early {
+        m.queue.begins_early(id, early);
+    }
     if mark {
         m.streams.took_mark(stream, id, record.is_some(), and, &m.queue);
         m.streams.append_mark(stream, id, and, &m.queue);
@@ -147,21 +152,25 @@ pub(crate) fn submit_after(
     id
 }
 
-/// Launches a kernel on a stream of the calling thread's current device.
+/// Launches a kernel on a stream of the calling thread's current device. It may begin `early`, before the
+/// kernel before it on the stream is complete.
 ///
 /// # Errors
 /// `cudaErrorInvalidResourceHandle` if the stream belongs to another device.
-pub(crate) fn submit_task(
+pub(crate) fn submit_kernel(
     machine: &mut Guard,
-    stream: StreamId,
-    device: usize,
+    (stream, device): (StreamId, usize),
     call: &'static str,
     task: Box<dyn Task>,
+    early: bool,
 ) -> Answer<OperationId> {
     if machine.streams.get(stream)?.device != device {
         return Err(cudaErrorInvalidResourceHandle);
     }
-    let id = submit(machine, stream, call, Work::Task(task), &[])?;
+    let before = machine.streams.before(stream, &machine.queue);
+    let races = machine.queue.races.as_ref().filter(|_| early);
+    let early = races.and_then(|races| races.order.without_kernel(stream, &before));
+    let id = put(machine, stream, call, Work::Task(task), &[], (false, early))?;
     if machine.config.blocks {
         synchronize(machine, device, &[id])?;
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{OperationId, StreamId, Work, query, submit, submit_task, synchronize};
+use super::{OperationId, StreamId, Work, query, submit, submit_kernel, synchronize};
 use crate::error::Code;
 use crate::exec::Fault;
 use crate::exec::env::{Env, Step, Task};
@@ -52,7 +52,7 @@ fn stream(machine: &mut Guard, device: usize) -> StreamId {
 
 fn poll(machine: &mut Guard, stream: StreamId, flag: &Arc<AtomicU32>, until: u32, then: u32) -> OperationId {
     let task = Box::new(Poll { flag: Arc::clone(flag), until, then });
-    submit_task(machine, stream, 0, "test", task).unwrap()
+    submit_kernel(machine, (stream, 0), "test", task, false).unwrap()
 }
 
 #[test]
@@ -119,9 +119,9 @@ fn a_kernel_that_dies_takes_its_device_with_it_and_what_came_after_it() {
     let (_turn, flag, mut machine) = begin();
     const DEVICE: usize = 1;
     let key = stream(&mut machine, DEVICE);
-    submit_task(&mut machine, key, DEVICE, "test", Box::new(Die)).unwrap();
+    submit_kernel(&mut machine, (key, DEVICE), "test", Box::new(Die), false).unwrap();
     let task = Box::new(Poll { flag: Arc::clone(&flag), until: 0, then: 1 });
-    let after = submit_task(&mut machine, key, DEVICE, "test", task).unwrap();
+    let after = submit_kernel(&mut machine, (key, DEVICE), "test", task, false).unwrap();
     assert_eq!(synchronize(&mut machine, DEVICE, &[after]), Err(cudaErrorLaunchFailure));
     assert_eq!(flag.load(Ordering::SeqCst), 0, "the second kernel ran");
     assert_eq!(machine.devices[DEVICE].fault, Some(Code(Fault::LAUNCH_FAILURE)));
@@ -134,6 +134,6 @@ fn a_kernel_that_dies_takes_its_device_with_it_and_what_came_after_it() {
 fn a_kernel_is_launched_only_on_a_stream_of_the_current_device() {
     let (_turn, _, mut machine) = begin();
     let key = stream(&mut machine, 0);
-    let refused = submit_task(&mut machine, key, 1, "test", Box::new(Die));
+    let refused = submit_kernel(&mut machine, (key, 1), "test", Box::new(Die), false);
     assert_eq!(refused, Err(crate::sys::cudaErrorInvalidResourceHandle));
 }

@@ -16,12 +16,14 @@ enum Expected {
     Silent,
     /// It says at the end that it has not checked this.
     Unchecked(&'static str),
+    /// The process ends by this signal, without a word.
+    Killed(i32),
 }
-use Expected::{Named, Silent, Unchecked};
+use Expected::{Killed, Named, Silent, Unchecked};
 
 /// Runs cells in a schedule, and checks what the emulator does.
 fn run(schedule: &str, cells: &[(String, Expected)]) {
-    let mut command = built::command(built::compile("cells", &[]), "late");
+    let mut command = built::command(built::compile("cells", &["--extended-lambda"]), "late");
     command.env("CUDA_EMULATOR_RACES", "1").arg(schedule);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let lines: String = cells.iter().map(|(cell, _)| format!("{cell}\n")).collect();
@@ -37,6 +39,7 @@ fn run(schedule: &str, cells: &[(String, Expected)]) {
         let is_right = match expected {
             Named => answer == "named",
             Silent => answer == "silent",
+            Killed(signal) => answer == format!("signal {signal}"),
             Unchecked(what) => answer.strip_prefix("unchecked ").is_some_and(|it| it.contains(what)),
         };
         if !is_right {
@@ -187,5 +190,80 @@ fn memory_that_a_kernel_reaches_is_guarded_before_it_has_run_whatever_leads_ther
 fn a_barrier_in_memory_that_begins_beside_its_arrivals_is_named() {
     for schedule in ["late", "eager", "random:1"] {
         run(schedule, &[("barriers 0".to_owned(), Named), ("barriers 1".to_owned(), Silent)]);
+    }
+}
+
+#[test]
+fn each_access_of_the_host_to_pages_of_pending_work_counts_and_not_only_the_first() {
+    let mut cells = Vec::new();
+    for memory in ["managed", "pinned"] {
+        for by in ["words", "vectors", "repeated", "library"] {
+            for writes in [0, 1] {
+                for (order, expected) in [("none", Named), ("waits", Silent), ("beside", Silent)] {
+                    // An instruction that repeats itself opens its page.
+                    let is_one = by == "repeated" && order != "waits";
+                    let unchecked = Unchecked("further accesses of the host to pages of pending work");
+                    let expected = if is_one && expected == Silent { unchecked } else { expected };
+                    cells.push((format!("beyond {memory} {by} {writes} {order}"), expected));
+                }
+            }
+        }
+    }
+    for schedule in ["late", "eager", "random:1"] {
+        run(schedule, &cells);
+    }
+}
+
+#[test]
+fn a_programs_handlers_masks_and_small_stacks_stay_its_own_business() {
+    let ways = ["none", "signal", "sigaction", "blocked", "procmask", "handled", "stack"];
+    let mut cells: Vec<_> = ways.map(|way| (format!("signals {way}"), Silent)).into();
+    cells.push(("own_handlers kept".to_owned(), Silent));
+    cells.push(("own_handlers default".to_owned(), Killed(11)));
+    for schedule in ["late", "eager"] {
+        run(schedule, &cells);
+    }
+}
+
+/// Runs cells whose last word is whether the program is right.
+fn pairs(schedules: &[&str], wrong: &[&str]) {
+    let both = wrong.iter().flat_map(|it| [(format!("{it} 0"), Named), (format!("{it} 1"), Silent)]);
+    let cells: Vec<_> = both.collect();
+    schedules.iter().for_each(|schedule| run(schedule, &cells));
+}
+
+#[test]
+fn an_instruction_of_a_warp_whose_mask_names_lanes_that_go_on_elsewhere_is_named() {
+    let all = ["shuffle", "ballot", "any", "match", "sum", "many", "loop"].map(|it| format!("masks {it}"));
+    pairs(&["late", "random:1", "random:2"], &all.each_ref().map(|it| &**it));
+    run("late", &[("masks branches 1".to_owned(), Silent), ("masks outside 1".to_owned(), Silent)]);
+}
+
+#[test]
+fn a_kernel_that_may_begin_early_and_does_not_wait_races_with_the_one_before_it() {
+    let unnamed = ["1 set", "1 unset", "0 unset", "0 copied"].map(|it| (format!("dependent {it}"), Silent));
+    for schedule in ["late", "eager", "random:1"] {
+        run(schedule, &[("dependent 0 set".to_owned(), Named)]);
+        run(schedule, &unnamed);
+    }
+}
+
+#[test]
+fn parameters_of_a_node_that_it_has_no_longer_are_named_and_their_values_hold() {
+    pairs(&["late"], &["stale"]);
+}
+
+#[test]
+fn managed_memory_that_the_host_touches_while_a_kernel_runs_is_named_where_that_ends_a_process() {
+    pairs(&["late", "eager"], &["exclusive read", "exclusive write"]);
+}
+
+#[test]
+fn what_is_right_and_looks_wrong_is_not_named() {
+    for schedule in ["late", "eager", "random:1"] {
+        run(
+            schedule,
+            &["other_device", "no_pitch", "unloaded", "log"].map(|it| (format!("right {it}"), Silent)),
+        );
     }
 }

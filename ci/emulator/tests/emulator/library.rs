@@ -83,7 +83,8 @@ fn the_library_exports_what_the_lists_say_in_its_version_and_system_calls_in_the
     assert!(exported.keys().all(|version| version.starts_with("GLIBC_")), "{:?}", exported.keys());
     let others: BTreeSet<_> = exported.into_values().flatten().collect();
     let calls = "read pread pread64 readv preadv recv recvfrom recvmsg fread
-                 write pwrite pwrite64 writev pwritev send sendto sendmsg fwrite ioctl getrandom";
+                 write pwrite pwrite64 writev pwritev send sendto sendmsg fwrite ioctl getrandom
+                 sigaction signal sigprocmask pthread_sigmask";
     assert_eq!(others, calls.split_whitespace().map(str::to_owned).collect());
 }
 

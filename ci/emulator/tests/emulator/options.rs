@@ -35,7 +35,7 @@ const OPTIONS: [(&str, &str, &str); 19] = [
 ];
 
 /// The same for each variable.
-const VARIABLES: [(&str, &str, &str); 19] = [
+const VARIABLES: [(&str, &str, &str); 20] = [
     ("SCHEDULE", "latest", "expected late, eager, random or random:SEED"),
     ("DEVICE", "h20", "expected one of t4, a100"),
     ("DEVICE", "h200x99", "a number up to 64"),
@@ -49,6 +49,7 @@ const VARIABLES: [(&str, &str, &str); 19] = [
     ("RACES", "", "expected a number from 0 to 1"),
     ("INITCHECK", "2", "expected a number from 0 to 1"),
     ("LEAKS", "true", "expected a number from 0 to 1"),
+    ("LIBRARIES", "true", "expected a number from 0 to 1"),
     ("CALLS", "/nowhere/calls", "expected a file to write to: No such file"),
     ("REPORT", "/nowhere/report", "expected a file to write to: No such file"),
     ("SUPPRESS", "WRONG KIND", "expected * or one of race, bounds, barrier, fault"),

@@ -166,50 +166,6 @@ __global__ void read_still(Shared *s, bool right) {
     }
 }
 
-__global__ void atomics_of_a_block(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (right) {
-        ATOM("relaxed.gpu.add.u32", &s->count, 1);
-    } else if (blockIdx.x == 0) {
-        ATOM("relaxed.cta.add.u32", &s->count, 1); // atomics_of_a_block: first
-    } else {
-        ATOM("relaxed.cta.add.u32", &s->count, 2); // atomics_of_a_block: second
-    }
-}
-
-__global__ void one_atomic_of_a_block(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (right) {
-        ATOM("relaxed.gpu.add.u32", &s->count, 1);
-    } else if (blockIdx.x == 0) {
-        ATOM("relaxed.gpu.add.u32", &s->count, 1); // one_atomic_of_a_block: first
-    } else {
-        ATOM("relaxed.cta.add.u32", &s->count, 2); // one_atomic_of_a_block: second
-    }
-}
-
-__global__ void atomic_and_plain(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        ATOM("relaxed.gpu.add.u32", &s->count, 1); // atomic_and_plain: first
-    } else if (right) {
-        s->out[0] = LD("relaxed.gpu", &s->count);
-    } else {
-        s->out[0] = s->count; // atomic_and_plain: second
-    }
-}
-
-__global__ void volatile_and_plain(Shared *s, bool right) {
-    if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) {
-        ST("volatile", &s->data[0], 1); // volatile_and_plain: first
-    } else if (right) {
-        s->out[0] = LD("volatile", &s->data[0]);
-    } else {
-        s->out[0] = s->data[0]; // volatile_and_plain: second
-    }
-}
-
 // Locks.
 
 __device__ void lock(unsigned *at) {
@@ -850,10 +806,6 @@ int main(int count, char **arguments) {
     CASE(passed_on, 3, 1);
     CASE(release_sequence, 3, 1);
     CASE(read_still, 2, 1);
-    CASE(atomics_of_a_block, 2, 1);
-    CASE(one_atomic_of_a_block, 2, 1);
-    CASE(atomic_and_plain, 2, 1);
-    CASE(volatile_and_plain, 2, 1);
     CASE(lock_without_a_fence, 2, 1);
     CASE(unlock_without_a_fence, 2, 1);
     CASE(two_locks, 2, 1);

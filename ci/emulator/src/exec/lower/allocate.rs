@@ -6,7 +6,7 @@
 //! for all.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 
 use crate::exec::file::{CONSTANT, Class, Sizes, Slot};
 use crate::exec::program::{Ins, NONE, Op};
@@ -47,6 +47,7 @@ pub(super) fn allocate(
         }
         extend(&mut live, ins.guard.slot, at, block, false);
     }
+    forget_unread(code);
     let classes = [Class::Word, Class::Wide, Class::Pred];
     let first = [base.words, base.wides, base.preds];
     let mut places = Vec::new();
@@ -72,6 +73,17 @@ pub(super) fn allocate(
         ins.guard.slot = rewrite(ins.guard.slot);
     }
     Sizes { words: used[0], wides: used[1], preds: used[2] }
+}
+
+/// Takes the results of atomic operations away that nothing reads. Compilers leave this to the assembler.
+fn forget_unread(code: &mut [Ins]) {
+    let read = |ins: &Ins| ins.s.into_iter().skip(defined(ins)).chain([ins.guard.slot]);
+    let read: HashSet<Slot> = code.iter().flat_map(read).collect();
+    for ins in code {
+        if let Op::Atomic(_, _, wants) = &mut ins.op {
+            *wants &= read.contains(&ins.s[0]);
+        }
+    }
 }
 
 /// The number of leading slots that an instruction writes.
@@ -122,6 +134,7 @@ fn defined(ins: &Ins) -> usize {
         | Op::ClusterWait
         | Op::StackRestore(..)
         | Op::Fence(..)
+        | Op::GridWait
         | Op::Nothing
         | Op::Unsupported(_) => 0,
     }

@@ -324,6 +324,9 @@ impl<'m> Lower<'m> {
                 if let Some(caller) = caller {
                     self.callers.insert((*file, *line), *caller);
                 }
+                let is_cub = |it: &str| it.contains("/cub/") && is_toolkit(it);
+                let of_cub = self.module.files.get(file).is_some_and(|it| is_cub(it));
+                self.program.of_cub.push((here, of_cub));
                 let (file, line) = self.own_line((*file, *line));
                 self.program.locations.push((here, file, line));
             }
@@ -411,6 +414,10 @@ impl<'m> Lower<'m> {
                 let d = self.dst(integer::operand(i, 0)?, Type::B64)?;
                 let none = self.wide(0);
                 self.copy(d, none, Type::B64);
+                Ok(())
+            }
+            "griddepcontrol" if i.has("wait") => {
+                self.emit(Op::GridWait, &[]);
                 Ok(())
             }
             "prefetch" | "prefetchu" | "discard" | "applypriority" | "griddepcontrol" | "setmaxnreg"

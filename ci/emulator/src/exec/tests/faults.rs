@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use cuda_ptx::instruction::{ROWS, opcodes};
 
+use super::super::program::Op;
 use super::super::{Addresses, Fault, lower};
-use super::{arg, cuda, fails};
+use super::{arg, cuda, fails, load};
+use crate::fidelity;
 use crate::ptx::parse;
 
 #[test]
@@ -170,6 +172,53 @@ fn an_instruction_of_the_toolkits_headers_has_the_line_that_calls_them() {
     let program = lower(&parse(text).unwrap(), "k", &Addresses::default()).unwrap();
     let lines: Vec<_> = (0..4).map(|pc| program.place(pc).source.unwrap()).collect();
     let own = |line| ("/home/u/sum.cu".to_owned(), line);
+    assert!((0..4).all(|pc| !program.is_of_cub(pc)));
     // A function of the program's own keeps its line.
     assert_eq!(lines, [own(7), own(8), own(8), ("/home/u/include/mine.h".to_owned(), 3)]);
+}
+
+/// A finding in code of CUB that a kernel has inlined is known by the file, and told by the kernel's line.
+#[test]
+fn what_cub_reads_of_unwritten_shared_memory_is_only_told_as_not_checked() {
+    let text = |folder: &str| {
+        format!(
+            ".version 9.0 .target sm_90 .address_size 64
+            .visible .entry k() {{
+                .reg .b32 %r<3>;
+                .shared .align 4 .b8 room[64];
+                .loc 1 7 3
+                mov.u32 %r1, room;
+                .loc 2 40 5, function_name $L__info, inlined_at 1 8 9
+                ld.shared.u32 %r2, [%r1];
+                ret;
+            }}
+            .file 1 \"/home/u/sum.cu\"
+            .file 2 \"{folder}/cub/block/block_scan.cuh\""
+        )
+    };
+    for (folder, reports) in [("/usr/local/cuda-13.0/include", 0), ("/home/u/include", 1)] {
+        let mut it = load(&text(folder));
+        it.machine.traces = true;
+        it.run("k", 1, 1, &[]).unwrap();
+        assert_eq!(it.machine.reports, reports, "{folder}");
+    }
+    assert!(fidelity::noted()[1].iter().any(|it| it.starts_with("CUB's reads")));
+}
+
+/// Else a kernel that raises a maximum seems to poll it.
+#[test]
+fn an_atomic_operation_whose_old_value_nothing_reads_gives_none() {
+    let text = ".version 9.0 .target sm_90 .address_size 64
+        .visible .entry k(.param .u64 p) {
+            .reg .b32 %r<4>;
+            .reg .b64 %a;
+            ld.param.u64 %a, [p];
+            atom.global.max.u32 %r1, [%a], 5;
+            atom.global.max.u32 %r2, [%a], 6;
+            st.global.u32 [%a], %r2;
+            ret;
+        }";
+    let program = lower(&parse(text).unwrap(), "k", &Addresses::default()).unwrap();
+    let wants = |op: &Op| if let Op::Atomic(.., wants) = op { Some(*wants) } else { None };
+    assert_eq!(program.code.iter().filter_map(|it| wants(&it.op)).collect::<Vec<_>>(), [false, true]);
 }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::env::{Env, Region, Step, Task};
+use super::fault::Report;
 use super::{Addresses, Fault, Kernel, Launch, lower};
 use crate::module::image::{image, variables};
 use crate::ptx::{Module, parse};
@@ -28,8 +29,9 @@ pub(super) struct TestMachine {
     pub(super) complaints: String,
     /// The number of processors that kernels may use.
     pub(super) processors: usize,
-    /// Whether it looks for races within kernels.
+    /// Whether it looks for races within kernels, and the number of mistakes that it has found.
     pub(super) traces: bool,
+    pub(super) reports: usize,
 }
 
 impl TestMachine {
@@ -63,6 +65,9 @@ impl Env for TestMachine {
     }
     fn traces(&self) -> bool {
         self.traces
+    }
+    fn report(&mut self, _: Report) {
+        self.reports += 1;
     }
     fn region(&mut self, addr: u64) -> Option<Region> {
         let (&start, (data, len)) = self.memory.range_mut(..=addr).next_back()?;
