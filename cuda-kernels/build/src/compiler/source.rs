@@ -37,6 +37,8 @@ pub(crate) struct Prepared {
     pub(crate) within: Vec<PathBuf>,
     /// The files that sources include and that have kernels or variables.
     pub(crate) also: Vec<PathBuf>,
+    /// The names of the classes that plain C++ does not take.
+    pub(crate) classes_out: Vec<String>,
     /// The texts that stand for files: first those of the headers and sources in their order, then those of
     /// the files that these include, where they differ.
     pub(crate) texts: Vec<(PathBuf, String)>,
@@ -52,14 +54,42 @@ pub(crate) enum Includes {
     HostOnly,
 }
 
+/// How headers and sources are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mode {
+    pub(crate) includes: Includes,
+    /// Whether types that plain C++ does not take are left out.
+    pub(crate) leaves_types_out: bool,
+}
+
 /// Reads the headers and sources. `wrapper` includes them, and `arguments` are clang's.
 pub(crate) fn prepare(
     wrapper: &str,
     headers: &[PathBuf],
     sources: &[PathBuf],
     arguments: &[String],
-    includes: Includes,
+    mode: Mode,
 ) -> Result<Prepared, Error> {
+    let mut types_out = Vec::new();
+    // What needs a type that is left out has a mistake once the type is gone.
+    loop {
+        let known = types_out.len();
+        let prepared = prepare_without(&mut types_out, wrapper, (headers, sources), arguments, mode)?;
+        if let Some(prepared) = prepared.filter(|_| types_out.len() == known) {
+            return Ok(prepared);
+        }
+    }
+}
+
+/// The same, without some types. Returns `None` if it finds more of them.
+fn prepare_without(
+    types_out: &mut Vec<TypeOut>,
+    wrapper: &str,
+    (headers, sources): (&[PathBuf], &[PathBuf]),
+    arguments: &[String],
+    mode: Mode,
+) -> Result<Option<Prepared>, Error> {
+    let includes = mode.includes;
     let listed = [headers, sources].concat();
     let mut reading = Reading { sources, listed: &listed, ..Reading::default() };
     let mut specialized = Vec::new();
@@ -69,6 +99,7 @@ pub(crate) fn prepare(
         if includes != Includes::All && sources.contains(file) {
             text = without_device_headers(&text, includes);
         }
+        text = without_types(text, file, types_out);
         specialized.push((file.clone(), text.clone()));
         reading.files.insert(file.clone(), File::new(text));
     }
@@ -76,6 +107,7 @@ pub(crate) fn prepare(
     reading.included = unit.included_by(sources);
     for path in reading.included.keys().filter(|path| !listed.contains(path)) {
         if let (Ok(disk), Ok(text)) = (fs::read(path), read(path))
+            && let text = without_types(text, path, types_out)
             && disk != text.as_bytes()
         {
             specialized.push((path.clone(), text.clone()));
@@ -84,6 +116,11 @@ pub(crate) fn prepare(
     }
     if specialized.len() > listed.len() {
         unit = Unit::parse(wrapper, &specialized, arguments)?;
+    }
+    reading.find_bodies(unit.root());
+    let mistakes = unit.mistakes();
+    if mode.leaves_types_out && reading.find_types_out(&mistakes, types_out) {
+        return Ok(None);
     }
     let mut facts = Facts::default();
     reading.class_instances = template::find(&unit, &mut facts, |after| {
@@ -97,8 +134,8 @@ pub(crate) fn prepare(
     for cursor in unit.root().children() {
         reading.visit(cursor, false);
     }
-    for (file, offset, words) in unit.mistakes() {
-        reading.leave_out(&file, offset, &words);
+    for (file, offset, words) in mistakes {
+        reading.leave_out(&file, offset, &words, types_out);
     }
     let mut variables = declared::find(unit.root(), &listed, |file| reading.included.contains_key(file))?;
     variables.retain(|it| !reading.is_left_out(&it.file, it.at));
@@ -113,6 +150,7 @@ pub(crate) fn prepare(
     let constants = reading.constants(unit.root());
     reading.edit_included(includes);
     facts.macros = reading.files.values().flat_map(File::macros).collect();
+    reading.classes_out(types_out);
     let (warnings, has_instances) = (reading.warnings(), !reading.instantiated.is_empty());
     let Reading { mut files, host_functions, .. } = reading;
     let own = listed.iter().filter_map(|path| Some((path.clone(), files.remove(path)?.edited())));
@@ -120,7 +158,8 @@ pub(crate) fn prepare(
     files.retain(|_, file| file.is_changed || !file.edits.is_empty());
     texts.extend(files.into_iter().map(|(path, file)| (path, file.edited())));
     let also = also.into_iter().collect();
-    Ok(Prepared {
+    let classes_out = types_out.iter().filter(|it| it.what.is_some()).map(|it| it.name.clone()).collect();
+    Ok(Some(Prepared {
         variables,
         warnings,
         has_instances,
@@ -130,8 +169,29 @@ pub(crate) fn prepare(
         constants,
         within,
         also,
+        classes_out,
         texts,
-    })
+    }))
+}
+
+/// A type that plain C++ does not take: its file, its place there, its name, and clang's words. A class has a
+/// word for what it is, and a second name of a type or a namespace has none.
+struct TypeOut {
+    file: PathBuf,
+    range: Range<usize>,
+    what: Option<&'static str>,
+    name: String,
+    words: String,
+}
+
+/// Leaves out types of a file. All that stays keeps its place.
+fn without_types(text: String, file: &Path, types_out: &[TypeOut]) -> String {
+    let mut plain = text.clone().into_bytes();
+    for range in types_out.iter().filter(|it| it.file == file).map(|it| it.range.clone()) {
+        let range = plain.get_mut(range).unwrap_or_default();
+        range.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    }
+    String::from_utf8(plain).unwrap_or(text)
 }
 
 /// Reads a file. Offsets stay: each byte that is no UTF-8, such as one of a name in a comment, becomes a
@@ -253,11 +313,15 @@ struct File {
     is_changed: bool,
 }
 
-/// A statement that plain C++ does not take: what has no handle for it, if anything, and its name.
+/// What is left out with a class.
+const CLASS: &str = "class";
+
+/// A statement that plain C++ does not take: what Rust lacks therefore, if anything, and its name.
 struct Mistaken {
     range: Range<usize>,
     what: Option<&'static str>,
     name: String,
+    is_function: bool,
 }
 
 impl File {
@@ -320,11 +384,15 @@ impl File {
         }
     }
 
-    /// Returns the statement with a mistake at this offset, if it can be left out: a field cannot, nor a
-    /// virtual function, because its class would have another layout.
+    /// Returns the statement with a mistake at this offset. It is the class if that would have another layout
+    /// without a field, a base or a virtual function.
     fn mistaken(&self, offset: usize) -> Option<Mistaken> {
         let body = self.bodies.iter().find(|body| body.contains(&offset));
         let start = self.statement(body.map_or(offset, |body| body.start))?;
+        let around = self.class_around(start);
+        if let (None, Some((name, open))) = (&around, self.class_at(start)) {
+            return Some(self.class(start, name, open));
+        }
         let range = start..body.map_or_else(|| Some(self.rest(start)?.0.end), |body| Some(body.end))?;
         let (name, is_function) = self.declared(range.clone()).unwrap_or_default();
         let text = self.text(&range);
@@ -332,25 +400,64 @@ impl File {
             !is_function && ["__device__", "__constant__", "__managed__"].iter().any(|it| text.contains(it));
         let what =
             if text.contains("__global__") { Some("kernel") } else { is_variable.then_some("variable") };
-        let stays = self.is_in_class(start) && (!is_function || text.contains("virtual"));
-        (!stays).then_some(Mistaken { range, what, name })
+        match around {
+            Some(class) if !is_function || text.contains("virtual") => Some(class),
+            _ => Some(Mistaken { range, what, name, is_function }),
+        }
     }
 
-    /// Returns whether an offset is between the brackets of a class.
-    fn is_in_class(&self, offset: usize) -> bool {
-        let mut open: Vec<bool> = Vec::new();
-        for token in self.tokens.iter().take_while(|token| token.range.start < offset) {
+    /// Returns the outermost class around an offset.
+    fn class_around(&self, offset: usize) -> Option<Mistaken> {
+        let mut around = Vec::new();
+        for (at, token) in self.tokens.iter().enumerate().take_while(|(_, it)| it.range.start < offset) {
             if token.is(b'{') {
-                let head =
-                    self.statement(token.range.start).map(|start| self.text(&(start..token.range.start)));
-                let words =
-                    head.unwrap_or_default().split(|sign: char| !sign.is_alphanumeric() && sign != '_');
-                open.push(words.into_iter().any(|word| ["class", "struct", "union"].contains(&word)));
+                let start = self.statement(token.range.start);
+                let class = start.and_then(|start| Some((start, self.class_at(start)?)));
+                around.push(class.filter(|(_, (_, open))| *open == at));
             } else if token.is(b'}') {
-                open.pop();
+                around.pop();
             }
         }
-        open.contains(&true)
+        let (start, (name, open)) = around.into_iter().flatten().next()?;
+        Some(self.class(start, name, open))
+    }
+
+    /// Returns a class with all that its statement declares.
+    fn class(&self, start: usize, mut name: String, open: usize) -> Mistaken {
+        let close = lexer::closing(&self.tokens, open);
+        let rest = self.tokens.get(close..).unwrap_or_default();
+        let end = rest.iter().position(|it| it.is(b';')).map_or(close, |found| close + found);
+        if name.is_empty() {
+            let last = rest.get(..end - close).and_then(<[_]>::last);
+            name = last.map_or("", |it| self.text(&it.range)).to_owned();
+        }
+        let end = self.tokens.get(end).map_or(self.text.len(), |it| it.range.end);
+        Mistaken { range: start..end, what: Some(CLASS), name, is_function: false }
+    }
+
+    /// Returns the name of the class that the statement at an offset defines, and the index of its bracket.
+    fn class_at(&self, start: usize) -> Option<(String, usize)> {
+        let (mut at, mut depth, mut name) = (self.token_at(start), 0_u32, None::<&str>);
+        loop {
+            let token = self.tokens.get(at)?;
+            let word = self.text(&token.range);
+            match token.kind {
+                Kind::Sign(b'<') => depth += 1,
+                Kind::Sign(b'>') => depth = depth.saturating_sub(1),
+                Kind::Sign(b'{') => return name.map(|name| (name.to_owned(), at)),
+                // Of an alignment.
+                Kind::Sign(b'(') if depth > 0 || name == Some("") => at = lexer::closing(&self.tokens, at),
+                Kind::Sign(b'(' | b';' | b'}') | Kind::Directive => return None,
+                Kind::Word if depth == 0 && ["class", "struct", "union"].contains(&word) => name = Some(""),
+                Kind::Word if depth == 0 && name == Some("") => {
+                    if word != "alignas" && !word.starts_with("__") {
+                        name = Some(word);
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
     }
 
     /// Returns where the first name with template arguments is in a part: `a::B<int>::C`.
@@ -503,7 +610,7 @@ struct Reading<'a> {
     instantiated: BTreeSet<String>,
     /// The structs that stand for instances of class templates among the parameters of kernels.
     class_instances: Instances,
-    /// Kernels and variables without a handle: what it is, the file, the offset, and the reason.
+    /// What Rust lacks: kernels, variables and classes, with the file, the offset, and the reason.
     without: Vec<(String, PathBuf, usize, String)>,
     /// The statements that plain C++ does not take.
     left_out: Vec<(PathBuf, Range<usize>)>,
@@ -540,6 +647,62 @@ impl Reading<'_> {
         }
     }
 
+    /// Finds the bodies that libclang did not skip, because the value or the type of a function depends on
+    /// them.
+    fn find_bodies(&mut self, below: Cursor<'_>) {
+        for cursor in below.children().into_iter().filter(|child| !child.is_system()) {
+            match cursor.part() {
+                Part::Namespace | Part::Transparent | Part::Record => self.find_bodies(cursor),
+                Part::Function | Part::FunctionTemplate => {
+                    let Some((path, range)) = cursor.place() else { continue };
+                    let Some(file) = open(&mut self.files, &path) else { continue };
+                    if file.text(&range).ends_with('}') && file.spells(&range, &cursor.name()) {
+                        file.bodies.push(range);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_read(&self, path: &Path) -> bool {
+        self.included.contains_key(path) || self.listed.iter().any(|own| own == path)
+    }
+
+    /// Finds the types that plain C++ does not take. Returns whether there are any.
+    fn find_types_out(
+        &mut self,
+        mistakes: &[(PathBuf, usize, String)],
+        types_out: &mut Vec<TypeOut>,
+    ) -> bool {
+        let known = types_out.len();
+        for (path, offset, words) in mistakes {
+            let is_out = |it: &TypeOut| it.file == *path && it.range.contains(offset);
+            if !self.is_read(path) || types_out.iter().any(is_out) {
+                continue;
+            }
+            let Some(file) = open(&mut self.files, path) else { continue };
+            let Some(Mistaken { range, what, name, is_function }) = file.mistaken(*offset) else { continue };
+            if what == Some(CLASS) || (what.is_none() && !is_function) {
+                types_out.push(TypeOut { file: path.clone(), range, what, name, words: words.clone() });
+            }
+        }
+        types_out.len() > known
+    }
+
+    /// Notes the classes without a Rust type, for warnings.
+    fn classes_out(&mut self, types_out: &[TypeOut]) {
+        for class in types_out.iter().filter(|it| it.what.is_some() && self.listed.contains(&it.file)) {
+            let why = format!(
+                "plain C++, as which it is read for Rust, does not take it ({}). Put it, and kernels that \
+                 take it, between #ifdef __CUDACC__ and #endif, or make its members of types of plain C++",
+                class.words
+            );
+            let what = format!("class `{}` has no Rust type", class.name);
+            self.without.push((what, class.file.clone(), class.range.start, why));
+        }
+    }
+
     fn function(&mut self, cursor: Cursor<'_>, in_record: bool) {
         let Some((path, range)) = cursor.place() else { return };
         let Some(file) = open(&mut self.files, &path) else { return };
@@ -554,13 +717,16 @@ impl Reading<'_> {
             }
             if is_kernel && self.listed.contains(&path) {
                 let why = "a macro makes it. Write its prototype without the macro";
-                self.without.push((format!("kernel `{name}`"), path, range.start, why.to_owned()));
+                self.without.push((
+                    format!("kernel `{name}` has no handle"),
+                    path,
+                    range.start,
+                    why.to_owned(),
+                ));
             }
             return;
         }
         if file.text(&range).ends_with('}') {
-            // libclang did not skip the body, because the value or the type of the function depends on it.
-            file.bodies.push(range);
             return;
         }
         let Some((rest, has_body)) = file.rest(range.end) else { return };
@@ -591,7 +757,7 @@ impl Reading<'_> {
             if let Some(why) = why {
                 if is_own {
                     self.without.push((
-                        format!("kernel `{name}`"),
+                        format!("kernel `{name}` has no handle"),
                         path.clone(),
                         range.start,
                         why.to_owned(),
@@ -690,19 +856,20 @@ impl Reading<'_> {
 
     /// Leaves out the statement that plain C++ does not take, such as a second name for a namespace of the
     /// device compiler. `words` are clang's.
-    fn leave_out(&mut self, path: &Path, offset: usize, words: &str) {
+    fn leave_out(&mut self, path: &Path, offset: usize, words: &str, types_out: &[TypeOut]) {
         let is_listed = self.listed.iter().any(|own| own == path);
-        if !self.included.contains_key(path) && !is_listed {
+        if !self.is_read(path) {
             return;
         }
         let Some(file) = open(&mut self.files, path) else { return };
         if file.edits.iter().any(|(range, _)| range.contains(&offset)) {
             return;
         }
-        let Some(mistaken) = file.mistaken(offset) else { return };
+        let Some(mistaken) = file.mistaken(offset).filter(|it| it.what != Some(CLASS)) else { return };
         if let (Some(what), true) = (mistaken.what, is_listed) {
-            let what = format!("{what} `{}`", mistaken.name);
-            self.without.push((what, path.to_owned(), mistaken.range.start, not_plain(words)));
+            let what = format!("{what} `{}` has no handle", mistaken.name);
+            let classes = types_out.iter().filter(|it| it.what.is_some()).map(|it| &it.name);
+            self.without.push((what, path.to_owned(), mistaken.range.start, not_plain(words, classes)));
         }
         file.replace(mistaken.range.clone(), ";");
         self.left_out.push((path.to_owned(), mistaken.range));
@@ -762,8 +929,8 @@ impl Reading<'_> {
         let templates = self.templates.iter().filter(|(_, it, ..)| !self.instantiated.contains(it));
         let why = "it is a template. An explicit instance in the same file gets one: `template __global__ \
                    void name<float>(...);`";
-        let templates =
-            templates.map(|(name, _, path, offset)| (format!("kernel `{name}`"), path, *offset, why));
+        let templates = templates
+            .map(|(name, _, path, offset)| (format!("kernel `{name}` has no handle"), path, *offset, why));
         let without =
             self.without.iter().map(|(what, path, offset, why)| (what.clone(), path, *offset, &**why));
         without
@@ -772,14 +939,17 @@ impl Reading<'_> {
                 let before =
                     self.files.get(path).and_then(|file| file.text.get(..offset)).unwrap_or_default();
                 let line = before.matches('\n').count() + 1;
-                format!("{}:{line}: {what} has no handle: {why}.", path.display())
+                format!("{}:{line}: {what}: {why}.", path.display())
             })
             .collect()
     }
 }
 
-/// Returns why a declaration with a mistake has no handle. `words` are clang's.
-fn not_plain(words: &str) -> String {
+/// Returns why a declaration with a mistake has no handle. `words` are clang's. These classes are left out.
+fn not_plain<'a>(words: &str, mut classes: impl Iterator<Item = &'a String>) -> String {
+    if let Some(class) = classes.find(|class| words.contains(&format!("'{class}'"))) {
+        return format!("it takes class `{class}`, which has no Rust type");
+    }
     format!(
         "plain C++, as which its declaration is read for Rust, does not take it ({words}). Declare it with \
          types of plain C++"
@@ -791,10 +961,11 @@ fn not_plain(words: &str) -> String {
 /// out.
 pub(crate) fn settle(
     wrapper: &str,
-    texts: &mut [(PathBuf, String)],
-    variables: &mut Vec<Declared>,
+    prepared: &mut Prepared,
     arguments: &[String],
+    leaves_types_out: bool,
 ) -> Result<Option<Vec<String>>, Error> {
+    let Prepared { texts, variables, classes_out, .. } = prepared;
     let (mut warnings, mut is_changed) = (Vec::new(), false);
     // Each round may show more.
     for _ in 0..8 {
@@ -806,14 +977,16 @@ pub(crate) fn settle(
             if file.edits.iter().any(|(range, _)| range.contains(&offset)) {
                 continue;
             }
-            let Some(Mistaken { range, what, name }) = file.mistaken(offset) else { continue };
+            let mistaken = file.mistaken(offset).filter(|it| leaves_types_out || it.what != Some(CLASS));
+            let Some(Mistaken { range, what, name, .. }) = mistaken else { continue };
             variables.retain(|it| it.file != path || what != Some("variable") || !it.name.ends_with(&name));
             if let Some(what) = what {
                 let line = file.line(range.start);
+                let lacks = if what == CLASS { "Rust type" } else { "handle" };
                 warnings.push(format!(
-                    "{}:{line}: {what} `{name}` has no handle: {}.",
+                    "{}:{line}: {what} `{name}` has no {lacks}: {}.",
                     path.display(),
-                    not_plain(&words)
+                    not_plain(&words, classes_out.iter())
                 ));
             }
             file.replace(range, ";");
