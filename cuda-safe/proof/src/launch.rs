@@ -1,6 +1,6 @@
 //! The values of a launch.
 
-use crate::slice::{Clusters, Kernel};
+use crate::ir::{Clusters, Kernel};
 
 /// What a launch passes to a kernel, and how many threads run it.
 #[derive(Clone, Copy, Debug)]

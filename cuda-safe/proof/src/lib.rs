@@ -177,44 +177,26 @@
 //! | file | purpose |
 //! |---|---|
 //! | `lower` | makes a kernel's slice from the tree that `cuda-ptx` reads: inlines calls, drops the rest |
-//! | `slice.rs` | the slice, what each of its operations does, and its bytes |
+//! | `ir` | the slice, what each of its operations does, its bytes; blocks, loops, and which registers matter where |
 //! | `launch.rs` | the values of a launch |
-//! | `form.rs` | affine forms |
-//! | `floats.rs` | floats between whole numbers |
-//! | `state.rs` | symbols, facts; its folder has bounds, quotients, and what is known where two ways meet |
-//! | `kept.rs` | what a state remembers beside: smaller ones of pairs, the stack |
-//! | `analysis.rs` | the launch while it is gone through, and the values of operands |
-//! | `step.rs` | what each step does to a state |
-//! | `refine.rs` | predicates, and what is known where a test has an outcome |
-//! | `access.rs` | the bytes of each access |
-//! | `graph.rs` | blocks, loops, and which registers matter where |
-//! | `flow.rs` | branches, places where ways meet |
-//! | `rounds.rs` | rounds of a loop one by one |
-//! | `loops.rs` | invariants |
-//! | `verdict.rs` | needs, checks, and the words of refusals |
+//! | `domain` | affine forms, symbols, facts, quotients, what is known where two ways meet, the stack |
+//! | `engine` | the launch while it is gone through: branches, loops, rounds, and in `transfer` what each step does |
+//! | `verdict` | needs, checks, and the words of refusals |
 //! | `tests` | an interpreter of PTX and one of drawn programs, and the arithmetic against direct evaluation |
 
-mod access;
-mod analysis;
-mod floats;
-mod flow;
-mod form;
-mod graph;
-mod kept;
+mod domain;
+mod effort;
+mod engine;
+mod ir;
 mod launch;
-mod loops;
 mod lower;
-mod refine;
-mod rounds;
-mod slice;
-mod state;
-mod step;
 mod verdict;
 
+pub use effort::BUDGET;
+pub use ir::{Kernel, NotASlice, Parameter};
 pub use launch::{Argument, Launch};
 pub use lower::{SyntaxError, kernels, kernels_with_architecture};
-pub use slice::{Kernel, NotASlice, Parameter};
-pub use verdict::{BUDGET, Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
+pub use verdict::{Bytes, Memory, Need, Proof, Refusal, Verdict, prove, prove_within};
 
 // Not under sanitizers: they use no GPU.
 // Tests share files with the crate's examples.

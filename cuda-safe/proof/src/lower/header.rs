@@ -4,7 +4,7 @@
 use cuda_ptx::directive::{ATTRIBUTES, HEADER, PRAGMAS, is_in};
 use cuda_ptx::{Directive, Function, Item, Module, Space, SyntaxError};
 
-use crate::slice::Clusters;
+use crate::ir::Clusters;
 
 type Checked<T = ()> = Result<T, SyntaxError>;
 

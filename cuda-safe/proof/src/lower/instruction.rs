@@ -1,16 +1,21 @@
-//! What each instruction becomes.
+//! Instructions that compute: integers, floats, comparisons and conversions.
 
-use cuda_ptx::instruction::{Effect, Proof};
+use cuda_ptx::instruction::Effect;
 use cuda_ptx::{Constant, Entity, Instruction, Operand as Source, Statement};
 
 use super::operand::{Type, bits_of, bytes_of, integer, number, space_of};
 use super::{Lowering, Refused, negated};
-use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
+use crate::ir::{Op, Operand, Origin, Step};
 
-/// Words of barriers in the block's own shared memory.
-const BARRIERS: &str = "\
-    init inval arrive arrive_drop test_wait try_wait noComplete parity acquire release relaxed cta shared \
-    shared::cta b64";
+/// Refuses the operands of an instruction.
+pub(super) fn unknown_form(it: &Instruction<'_>) -> Refused {
+    Err(format!("{} with operands of an unknown form", it.form()))
+}
+
+/// Returns the bits of an instruction's type.
+fn bits_of_last(it: &Instruction<'_>) -> Option<u8> {
+    bits_of(it.words.last()?)
+}
 
 /// Returns the bits of a floating-point type, and those of its least positive normal number and of infinity.
 fn float(ty: &str) -> Option<(u8, i128, i128)> {
@@ -41,298 +46,200 @@ fn only(words: &[&str], known: &str) -> bool {
 }
 
 impl<'m, 'a> Lowering<'m, 'a> {
-    pub(super) fn instruction(&mut self, it: &'m Instruction<'a>) -> Refused {
-        let first = self.kernel.steps.len();
-        // A promise that all threads of a warp go the same way. It is kept where there is one way.
-        if it.has("uni") && (it.guard.is_some() || !["bra", "call", "ret"].contains(&it.opcode())) {
-            return Err(format!("the instruction {} where threads may go different ways", it.form()));
-        }
-        self.unguarded(it)?;
-        if let Some((name, is_negated)) = it.guard {
-            let guard = self.predicate(&Source::Name(name))?;
-            let guard = if is_negated { negated(guard) } else { guard };
-            if it.words[0] == "call" {
-                return Err("a call under a predicate".to_owned());
-            }
-            // The predicate is read before the instruction writes it.
-            let guard = match guard {
-                Operand::Register(own) | Operand::Negated(own)
-                    if self.kernel.steps[first..].iter().any(|step| step.to.contains(&own)) =>
-                {
-                    let before = self.temporary(1);
-                    let copy =
-                        Step { bits: 1, to: vec![before], from: vec![guard], ..Step::new(Op::PredMov) };
-                    self.kernel.steps.insert(first, Step { at: self.at, ..copy });
-                    Operand::Register(before)
-                }
-                other => other,
-            };
-            // Temporary registers are computed in any case: nothing else reads them.
-            for step in &mut self.kernel.steps[first..] {
-                if step.to.is_empty() || !step.to.iter().all(|it| self.temporaries.contains(it)) {
-                    step.guard = Some(guard);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn unguarded(&mut self, it: &'m Instruction<'a>) -> Refused {
-        let name = it.opcode();
-        let has = |word: &str| it.has(word);
+    /// Lowers what computes values from registers.
+    pub(super) fn computes(&mut self, it: &'m Instruction<'a>, effect: Effect) -> Refused {
+        use Constant::Integer;
+        use Source::Constant as Number;
         let last = it.words.last().copied().unwrap_or_default();
-        let ty = integer(last);
-        let operands = &it.operands[..];
-        let unknown_form = || Err(format!("{} with operands of an unknown form", it.form()));
-        let Some(row) = it.row().filter(|row| row.proof != Proof::Refused) else {
-            return Err(format!("the instruction {}", it.form()));
-        };
-        match (name, operands) {
-            ("ld" | "ldu" | "st" | "atom" | "red", _) => self.access(it),
-            ("cp", [to, from, Source::Constant(Constant::Integer(size)), ..])
-                if row.effect == Effect::Copies =>
-            {
-                let size = u32::try_from(*size).map_err(|_| "a size below zero".to_owned())?;
-                self.memory(Op::Store, Space::Shared, to, size, Vec::new(), Loaded::Strong)?;
-                self.memory(Op::Load, Space::Global, from, size, Vec::new(), Loaded::Strong)
-            }
-            ("ldmatrix" | "stmatrix", [a, b, ..]) if has("shared") && has("b16") => {
-                let (results, address) = if name == "ldmatrix" { (a, b) } else { (b, a) };
-                let results = if name == "ldmatrix" { self.results(results)? } else { Vec::new() };
-                let op = if name == "ldmatrix" { Op::Load } else { Op::Store };
-                // Each address is that of a row of sixteen bytes.
-                self.memory(op, Space::Shared, address, 16, Vec::new(), Loaded::Strong)?;
-                self.unknown(results, Origin::Memory, &[]);
-                Ok(())
-            }
-            ("mbarrier", _)
-                if it.words[1..].iter().all(|word| BARRIERS.split(' ').any(|own| own == *word)) =>
-            {
-                self.barrier(it)
-            }
-            ("wmma", _) if has("load") || has("store") => self.matrix(it),
-            ("fence" | "membar", [_, ..]) => unknown_form(),
-            // No manual says what it does outside of memory: the byte at its address counts as read.
-            ("prefetch" | "prefetchu", [address]) => {
-                let space = space_of(&it.words).unwrap_or(Space::Generic);
-                self.memory(Op::Load, space, address, 1, Vec::new(), Loaded::Strong)
-            }
-            _ if row.effect == Effect::Orders => Ok(()),
-            (_, [to, ..]) if row.effect == Effect::Shuffles => {
-                let to = self.results(to)?;
-                self.unknown(to, Origin::Shuffle, &[]);
-                Ok(())
-            }
-            ("sust" | "sured", [at, ..]) => {
-                self.handle(at, true);
-                Ok(())
-            }
-            ("bra", [Source::Name(label)]) => {
-                let step = self.push(Step::new(Op::Bra));
-                self.frame.branches.push((step, vec![*label]));
-                Ok(())
-            }
-            ("brx", [index, Source::Name(list)]) if has("idx") => match list.entity {
-                Entity::List(list) => {
-                    let targets = self.frame.body.lists[list].targets.clone();
-                    let count = Operand::Number(targets.len().try_into().unwrap_or(i64::MAX));
-                    let from = vec![self.value(index, 32, false)?, count];
-                    self.push(Step { from, ..Step::new(Op::Below) });
-                    let step = self.push(Step::new(Op::Bra));
-                    self.frame.branches.push((step, targets));
-                    Ok(())
-                }
-                _ => unknown_form(),
-            },
-            ("ret", []) => {
-                let step = self.push(Step::new(Op::Bra));
-                self.frame.returns.push(step);
-                Ok(())
-            }
-            ("exit" | "trap", []) => {
-                self.push(Step::new(Op::Exit));
-                Ok(())
-            }
-            ("call", _) => self.call(it),
+        let (name, ty, bits) = (it.opcode(), integer(last), bits_of(last).map(i128::from));
+        match (name, &it.operands[..]) {
             ("setp", [results, a, b, rest @ ..]) => self.setp(it, results, a, b, rest),
             ("mov" | "and" | "or" | "xor" | "not", [to, from @ ..]) if last == "pred" => {
-                let (to, mut from) = (self.result(to)?, self.predicates(from)?);
-                let op = match name {
-                    "and" => Op::PredAnd,
-                    "or" => Op::PredOr,
-                    "xor" => Op::PredXor,
-                    _ => Op::PredMov,
-                };
-                if let ("not", [one]) = (name, &mut from[..]) {
-                    *one = negated(*one);
-                }
-                self.push(Step { bits: 1, to: vec![to], from, ..Step::new(op) });
-                Ok(())
+                self.logic(name, to, from)
             }
-            ("mov", [Source::Vector(parts), from]) => {
-                let from_all = std::slice::from_ref(from);
-                let results = self.results(&operands[0])?;
-                let whole = results.iter().map(|it| self.bits(*it)).sum();
-                let all_given = results.len() == parts.len() && (bits_of(last) == Some(whole));
-                let Some(from) =
-                    Some(from).filter(|it| all_given && whole <= 64 && !matches!(it, Source::Vector(_)))
-                else {
-                    self.unknown(results, Origin::Computed, from_all);
-                    return Ok(());
-                };
-                let (from, mut shift) = (self.value(from, whole, false)?, 0);
-                for to in results {
-                    let part = self.temporary(whole);
-                    let shifted = vec![from, Operand::Number(shift)];
-                    self.push(Step { bits: whole, to: vec![part], from: shifted, ..Step::new(Op::Shr) });
-                    let (bits, from) = (self.bits(to), vec![Operand::Register(part)]);
-                    self.push(Step {
-                        bits,
-                        to: vec![to],
-                        from,
-                        size: u32::from(whole),
-                        ..Step::new(Op::Cvt)
-                    });
-                    shift += i64::from(bits);
-                }
-                Ok(())
-            }
+            ("mov", [Source::Vector(parts), from]) => self.unpack(it, parts.len(), from),
             ("mov", [to, Source::Vector(parts)]) => {
                 let to = self.results(to)?;
                 self.unknown(to, Origin::Computed, parts);
                 Ok(())
             }
-            ("mov", [to, from]) => {
-                let to = self.result(to)?;
-                let bits = bits_of(last).filter(|bits| *bits == self.bits(to));
-                let bits = bits.ok_or_else(|| "mov between different widths".to_owned())?;
-                if bits > 64 {
-                    self.unknown(vec![to], Origin::Computed, std::slice::from_ref(from));
-                    return Ok(());
-                }
-                let from = vec![self.value(from, bits, false)?];
-                self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Mov) });
-                Ok(())
-            }
-            ("cvta", [to, from]) => {
-                let space = space_of(&it.words)?;
-                let (to, from) = (self.result(to)?, self.value(from, 64, false)?);
-                let op = if has("to") { Op::FromGeneric } else { Op::ToGeneric };
-                if self.bits(to) != 64 {
-                    return Err("cvta of 32 bits".to_owned());
-                }
-                self.push(Step { bits: 64, to: vec![to], from: vec![from], space, ..Step::new(op) });
-                Ok(())
-            }
+            ("mov", [to, from]) => self.mov(it, to, from),
+            ("cvta", [to, from]) => self.cvta(it, to, from),
             ("cvt", [to, from, ..]) => self.cvt(it, to, from),
-            ("selp", [to, a, b, p]) => {
-                let (to, bits) = (self.result(to)?, bits_of(last).unwrap_or(0));
-                if bits > 64 || self.bits(to) != bits {
-                    return unknown_form();
-                }
-                let from = vec![self.value(a, bits, false)?, self.value(b, bits, false)?, self.predicate(p)?];
-                self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Selp) });
-                Ok(())
-            }
-            (
-                "bfe",
-                [
-                    to,
-                    a,
-                    Source::Constant(Constant::Integer(start)),
-                    Source::Constant(Constant::Integer(length)),
-                ],
-            ) if ty.is_some_and(|ty| !ty.is_signed)
-                && (0..32).contains(start)
-                && (1..32).contains(length) =>
+            ("selp", [to, a, b, test]) => self.selp(it, to, [a, b, test]),
+            ("bfe", [to, a, Number(Integer(start)), Number(Integer(length))])
+                if ty.is_some_and(|ty| !ty.is_signed)
+                    && (0..32).contains(start)
+                    && (1..32).contains(length) =>
             {
-                let (to, bits) = (self.result(to)?, ty.map_or(32, |ty| ty.bits));
-                let (part, from) = (self.temporary(bits), self.value(a, bits, false)?);
-                let from = vec![from, number(*start, bits)?];
-                self.push(Step { bits, to: vec![part], from, ..Step::new(Op::Shr) });
-                let from = vec![Operand::Register(part), number((1 << length) - 1, bits)?];
-                self.push(Step { bits, to: vec![to], from, ..Step::new(Op::And) });
-                Ok(())
+                self.extract(ty, to, a, (*start, *length))
             }
-            // The lower bits of one number, and above them those of another one.
-            (
-                "bfi",
-                [
-                    to,
-                    a,
-                    b,
-                    Source::Constant(Constant::Integer(start)),
-                    Source::Constant(Constant::Integer(length)),
-                ],
-            ) if bits_of(last)
-                .is_some_and(|bits| *start > 0 && *length > 0 && start + length == i128::from(bits)) =>
+            ("bfi", [to, a, b, Number(Integer(start)), Number(Integer(length))])
+                if *start > 0 && *length > 0 && bits == Some(start + length) =>
             {
-                let (to, bits) = (self.result(to)?, bits_of(last).unwrap_or(32));
-                if self.bits(to) != bits {
-                    return unknown_form();
-                }
-                let (upper, lower) = (self.temporary(bits), self.temporary(bits));
-                let from = vec![self.value(a, bits, false)?, number(*start, 32)?];
-                self.push(Step { bits, to: vec![upper], from, ..Step::new(Op::Shl) });
-                let from = vec![self.value(b, bits, false)?, number((1 << start) - 1, bits)?];
-                self.push(Step { bits, to: vec![lower], from, ..Step::new(Op::And) });
-                let from = vec![Operand::Register(upper), Operand::Register(lower)];
-                self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Add) });
-                Ok(())
+                self.insert(it, to, [a, b], *start)
             }
-            // The bits without the sign. Of a NaN, the result is another NaN: its bits must not matter.
-            ("abs", [Source::Name(name), from])
+            ("abs", [to @ Source::Name(name), from])
                 if float(last).is_some() && self.is_only_a_float(name.entity) =>
             {
-                let (bits, ..) = float(last).unwrap_or((32, 0, 0));
-                let to = self.result(&operands[0])?;
-                let from = vec![self.value(from, bits, false)?, number((1 << (bits - 1)) - 1, bits)?];
-                self.push(Step { bits, to: vec![to], from, flag: true, ..Step::new(Op::And) });
-                Ok(())
+                self.magnitude(it, to, from)
             }
             ("popc" | "clz" | "brev" | "bfind", [to, from])
                 if matches!(last, "b32" | "b64" | "u32" | "u64") =>
             {
-                let (to, bits) = (self.result(to)?, bits_of(last).unwrap_or(32));
-                if self.bits(to) != if name == "brev" { bits } else { 32 } {
-                    return unknown_form();
-                }
-                let op = match name {
-                    "popc" => Op::Popc,
-                    "brev" => Op::Brev,
-                    _ => Op::Clz,
-                };
-                let from = vec![self.value(from, bits, false)?];
-                // The place of the highest bit: of zero, -1.
-                let is_place = name == "bfind" && !has("shiftamt");
-                let into = if is_place { self.temporary(32) } else { to };
-                let flag = name == "bfind" && !is_place;
-                self.push(Step { bits, to: vec![into], from, flag, ..Step::new(op) });
-                if is_place {
-                    let from = vec![Operand::Number(i64::from(bits) - 1), Operand::Register(into)];
-                    self.push(Step { bits: 32, to: vec![to], from, ..Step::new(Op::Sub) });
-                }
-                Ok(())
+                self.count_bits(it, to, from)
             }
-            ("tex" | "tld4" | "txq" | "suld" | "suq", [to, at, ..]) => {
-                self.handle(at, name.starts_with("su"));
-                // A texture may be of memory that the kernel writes: then each use may see another value.
-                let unwritten = self.temporary(32);
-                for to in self.results(to)? {
-                    self.unknown(vec![to], Origin::Texture, &[]);
-                    if let Some(step) = self.kernel.steps.last_mut() {
-                        step.from.push(Operand::Register(unwritten));
-                    }
-                }
-                Ok(())
-            }
-            _ if matches!(row.effect, Effect::Computes | Effect::Compares) => self.arithmetic(it, ty),
+            _ if matches!(effect, Effect::Computes | Effect::Compares) => self.arithmetic(it, ty),
             _ => Err(format!("the instruction {}", it.form())),
         }
     }
 
+    /// Lowers `mov`, `and`, `or`, `xor` and `not` of predicates.
+    fn logic(&mut self, name: &str, to: &Source<'a>, from: &[Source<'a>]) -> Refused {
+        let (to, mut from) = (self.result(to)?, self.predicates(from)?);
+        let op = match name {
+            "and" => Op::PredAnd,
+            "or" => Op::PredOr,
+            "xor" => Op::PredXor,
+            _ => Op::PredMov,
+        };
+        if let ("not", [one]) = (name, &mut from[..]) {
+            *one = negated(*one);
+        }
+        self.push(Step { bits: 1, to: vec![to], from, ..Step::new(op) });
+        Ok(())
+    }
+
+    fn mov(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {
+        let to = self.result(to)?;
+        let bits = bits_of_last(it).filter(|bits| *bits == self.bits(to));
+        let bits = bits.ok_or_else(|| "mov between different widths".to_owned())?;
+        if bits > 64 {
+            self.unknown(vec![to], Origin::Computed, std::slice::from_ref(from));
+            return Ok(());
+        }
+        let from = vec![self.value(from, bits, false)?];
+        self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Mov) });
+        Ok(())
+    }
+
+    /// Lowers a `mov` of a register into the registers of its parts.
+    fn unpack(&mut self, it: &'m Instruction<'a>, parts: usize, from: &Source<'a>) -> Refused {
+        let results = self.results(&it.operands[0])?;
+        let whole = results.iter().map(|it| self.bits(*it)).sum();
+        let all_given = results.len() == parts && bits_of_last(it) == Some(whole);
+        if !all_given || whole > 64 || matches!(from, Source::Vector(_)) {
+            self.unknown(results, Origin::Computed, std::slice::from_ref(from));
+            return Ok(());
+        }
+        let (from, mut shift) = (self.value(from, whole, false)?, 0);
+        for to in results {
+            let part = self.temporary(whole);
+            let shifted = vec![from, Operand::Number(shift)];
+            self.push(Step { bits: whole, to: vec![part], from: shifted, ..Step::new(Op::Shr) });
+            let (bits, from) = (self.bits(to), vec![Operand::Register(part)]);
+            self.push(Step { bits, to: vec![to], from, size: u32::from(whole), ..Step::new(Op::Cvt) });
+            shift += i64::from(bits);
+        }
+        Ok(())
+    }
+
+    fn cvta(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {
+        let space = space_of(&it.words)?;
+        let (to, from) = (self.result(to)?, self.value(from, 64, false)?);
+        let op = if it.has("to") { Op::FromGeneric } else { Op::ToGeneric };
+        if self.bits(to) != 64 {
+            return Err("cvta of 32 bits".to_owned());
+        }
+        self.push(Step { bits: 64, to: vec![to], from: vec![from], space, ..Step::new(op) });
+        Ok(())
+    }
+
+    fn selp(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, [a, b, test]: [&Source<'a>; 3]) -> Refused {
+        let (to, bits) = (self.result(to)?, bits_of_last(it).unwrap_or(0));
+        if bits > 64 || self.bits(to) != bits {
+            return unknown_form(it);
+        }
+        let from = vec![self.value(a, bits, false)?, self.value(b, bits, false)?, self.predicate(test)?];
+        self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Selp) });
+        Ok(())
+    }
+
+    /// Lowers `bfe` without a sign, of bits at a constant place.
+    fn extract(
+        &mut self,
+        ty: Option<Type>,
+        to: &Source<'a>,
+        from: &Source<'a>,
+        (start, length): (i128, i128),
+    ) -> Refused {
+        let (to, bits) = (self.result(to)?, ty.map_or(32, |ty| ty.bits));
+        let (part, from) = (self.temporary(bits), self.value(from, bits, false)?);
+        let from = vec![from, number(start, bits)?];
+        self.push(Step { bits, to: vec![part], from, ..Step::new(Op::Shr) });
+        let from = vec![Operand::Register(part), number((1 << length) - 1, bits)?];
+        self.push(Step { bits, to: vec![to], from, ..Step::new(Op::And) });
+        Ok(())
+    }
+
+    /// Lowers `bfi` of the lower bits of one number, and above them those of another one.
+    fn insert(
+        &mut self,
+        it: &'m Instruction<'a>,
+        to: &Source<'a>,
+        [above, below]: [&Source<'a>; 2],
+        start: i128,
+    ) -> Refused {
+        let (to, bits) = (self.result(to)?, bits_of_last(it).unwrap_or(32));
+        if self.bits(to) != bits {
+            return unknown_form(it);
+        }
+        let (upper, lower) = (self.temporary(bits), self.temporary(bits));
+        let from = vec![self.value(above, bits, false)?, number(start, 32)?];
+        self.push(Step { bits, to: vec![upper], from, ..Step::new(Op::Shl) });
+        let from = vec![self.value(below, bits, false)?, number((1 << start) - 1, bits)?];
+        self.push(Step { bits, to: vec![lower], from, ..Step::new(Op::And) });
+        let from = vec![Operand::Register(upper), Operand::Register(lower)];
+        self.push(Step { bits, to: vec![to], from, ..Step::new(Op::Add) });
+        Ok(())
+    }
+
+    /// Lowers `abs` of a float: the bits without the sign. Of a NaN, the result is another NaN: its bits must
+    /// not matter.
+    fn magnitude(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {
+        let (bits, ..) = it.words.last().and_then(|last| float(last)).unwrap_or((32, 0, 0));
+        let to = self.result(to)?;
+        let from = vec![self.value(from, bits, false)?, number((1 << (bits - 1)) - 1, bits)?];
+        self.push(Step { bits, to: vec![to], from, flag: true, ..Step::new(Op::And) });
+        Ok(())
+    }
+
+    /// Lowers `popc`, `clz`, `brev` and `bfind` of a number without a sign.
+    fn count_bits(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {
+        let (name, to, bits) = (it.opcode(), self.result(to)?, bits_of_last(it).unwrap_or(32));
+        if self.bits(to) != if name == "brev" { bits } else { 32 } {
+            return unknown_form(it);
+        }
+        let op = match name {
+            "popc" => Op::Popc,
+            "brev" => Op::Brev,
+            _ => Op::Clz,
+        };
+        let from = vec![self.value(from, bits, false)?];
+        // The place of the highest bit: of zero, -1.
+        let is_place = name == "bfind" && !it.has("shiftamt");
+        let into = if is_place { self.temporary(32) } else { to };
+        let flag = name == "bfind" && !is_place;
+        self.push(Step { bits, to: vec![into], from, flag, ..Step::new(op) });
+        if is_place {
+            let from = vec![Operand::Number(i64::from(bits) - 1), Operand::Register(into)];
+            self.push(Step { bits: 32, to: vec![to], from, ..Step::new(Op::Sub) });
+        }
+        Ok(())
+    }
+
     /// Lowers an instruction that computes its first operand from the others.
-    pub(super) fn arithmetic(&mut self, it: &'m Instruction<'a>, ty: Option<Type>) -> Refused {
+    fn arithmetic(&mut self, it: &'m Instruction<'a>, ty: Option<Type>) -> Refused {
         let (name, operands) = (it.opcode(), &it.operands[..]);
         let Some((to, from)) = operands.split_first() else {
             return Err(format!("the instruction {}", it.form()));
@@ -440,11 +347,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
         Ok(())
     }
 
-    pub(super) fn predicates(&mut self, list: &[Source<'a>]) -> Refused<Vec<Operand>> {
+    fn predicates(&mut self, list: &[Source<'a>]) -> Refused<Vec<Operand>> {
         list.iter().map(|it| self.predicate(it)).collect()
     }
 
-    pub(super) fn setp(
+    fn setp(
         &mut self,
         it: &'m Instruction<'a>,
         results: &Source<'a>,
@@ -574,7 +481,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         !others[register]
     }
 
-    pub(super) fn cvt(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {
+    fn cvt(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &Source<'a>) -> Refused {
         let types: Vec<&str> =
             it.words[1..].iter().copied().filter(|word| bytes_of(word).is_some()).collect();
         let results = self.results(to)?;

@@ -4,7 +4,7 @@ use cuda_ptx::{Instruction, Name, Operand as Source};
 
 use super::operand::{Meaning, Type, bytes_of, integer, number, space_of};
 use super::{Lowering, Refused};
-use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
+use crate::ir::{Loaded, Op, Operand, Origin, Space, Step};
 
 /// The words of loads, stores and atomic operations that say nothing about which bytes they access.
 const ACCESSES: &str = "\

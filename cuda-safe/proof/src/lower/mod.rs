@@ -4,30 +4,26 @@
 //! An instruction that is not listed here becomes [`Op::Refuse`]: the launch is refused if the analysis
 //! reaches it. So does a listed instruction with a modifier that is not listed, if it accesses memory.
 
+mod control;
 mod header;
 mod instruction;
 mod memory;
-mod needed;
 mod operand;
+mod slice;
 #[cfg(test)]
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cuda_ptx::{
-    Body, Entity, Instruction, Linkage, Module, Name, Operand as Source, Statement, Variable, parse,
-};
+use cuda_ptx::{Body, Entity, Linkage, Module, Name, Operand as Source, Statement, Variable, parse};
 
-use crate::slice::{Graph, Kernel, Op, Operand, Parameter, Space, Step};
+use crate::effort::STEPS;
+use crate::ir::{Graph, Kernel, Op, Operand, Parameter, Space, Step};
 
 pub use cuda_ptx::SyntaxError;
 
-/// Steps that a kernel may have with all functions that it calls.
-const MOST_STEPS: usize = 60_000;
 /// The number of the PTX itself among the files: its lines are named if it has none of a source.
 const PTX: u32 = u32::MAX;
-/// Calls within calls.
-const MOST_CALLS: usize = 24;
 
 /// Lowers all kernels of a PTX text.
 ///
@@ -49,7 +45,7 @@ pub fn kernels_with_architecture(text: &str) -> Result<(Vec<Kernel>, i32), Synta
     let bodies = bodies.filter_map(|(index, it)| Some((index, it.body.as_ref()?)));
     let kernel = |(index, body)| {
         let mut lowering = Lowering::kernel(&module, index, body)?;
-        lowering.keep_what_matters();
+        lowering.slice();
         Ok(lowering.kernel)
     };
     let kernels: Result<_, _> = bodies.map(kernel).collect();
@@ -247,7 +243,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let is_dynamic = space == Space::Shared && is_extern && bytes.is_none();
         let bytes = if is_dynamic { None } else { Some(bytes.filter(|_| !is_extern).unwrap_or(0)) };
         let (name, align) = (variable.name.to_owned(), variable.align());
-        self.kernel.objects.push(crate::slice::Object { name, space, bytes, align, is_own });
+        self.kernel.objects.push(crate::ir::Object { name, space, bytes, align, is_own });
         let index = u32::try_from(self.kernel.objects.len() - 1).unwrap_or(u32::MAX);
         if space != Space::Local {
             self.lasting.push((variable, index));
@@ -289,7 +285,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             self.refuse(&format!("{name} is declared, and is special: ptxas reads either"));
         }
         for statement in &body.statements {
-            if self.kernel.steps.len() > MOST_STEPS {
+            if self.kernel.steps.len() > STEPS {
                 self.refuse("the kernel and the functions that it calls are too long to analyse");
                 break;
             }
@@ -366,101 +362,6 @@ impl<'m, 'a> Lowering<'m, 'a> {
         if self.at.0 == PTX || self.at == (0, 0) {
             self.at = (PTX, line);
         }
-    }
-
-    fn call(&mut self, it: &'m Instruction<'a>) -> Refused {
-        let mut operands = it.operands.iter().peekable();
-        let results = operands.next_if(|it| matches!(it, Source::Arguments(_)));
-        let Some(Source::Name(name)) = operands.next() else {
-            return Err("a call of an unknown form".to_owned());
-        };
-        let arguments = operands.next_if(|it| matches!(it, Source::Arguments(_)));
-        let function = match name.entity {
-            Entity::Function(index) => Some(index),
-            Entity::Undeclared => None,
-            _ => return Err("a call through a pointer".to_owned()),
-        };
-        // The prototype of an indirect call follows.
-        if operands.next().is_some() {
-            return Err("a call through a pointer".to_owned());
-        }
-        let (results, arguments) = (self.slots(results)?, self.slots(arguments)?);
-        let (module, name) = (self.module, name.text);
-        let function = function.map(|index| (index, &module.functions[index])).filter(|(_, it)| !it.is_entry);
-        let Some((index, function, body)) =
-            function.and_then(|(index, it)| Some((index, it, it.body.as_ref()?)))
-        else {
-            return self.call_of_runtime(name, &arguments);
-        };
-        if matches!(function.linkage, Linkage::Weak | Linkage::Common) {
-            return Err(format!("{name} may have another body in another file"));
-        }
-        let is_open = self.callers.iter().chain([&self.frame]).any(|it| it.function == index);
-        if is_open || self.callers.len() >= MOST_CALLS {
-            return Err(format!("{name} calls itself, or calls are nested too deep"));
-        }
-        if function.results.len() != results.len() || function.parameters.len() != arguments.len() {
-            return Err(format!("a call of {name} with other parameters"));
-        }
-        if results.iter().enumerate().any(|(at, it)| results[..at].contains(it) || arguments.contains(it)) {
-            return Err(format!("a call of {name} with one parameter twice"));
-        }
-        // Results have no value before the function writes them.
-        for slot in &results {
-            for (_, _, piece) in self.slots[*slot].clone() {
-                let bits = self.bits(piece);
-                let from = vec![Operand::Register(self.temporary(bits))];
-                self.push(Step { bits, to: vec![piece], from, ..Step::new(Op::Mov) });
-            }
-        }
-        let at = self.at;
-        let frame = Frame::new(index, body, results, arguments);
-        self.callers.push(std::mem::replace(&mut self.frame, frame));
-        let returns = self.body();
-        if let Some(caller) = self.callers.pop() {
-            self.frame = caller;
-        }
-        let end = self.kernel.steps.len();
-        for step in returns {
-            self.kernel.steps[step].from = vec![Operand::Number(end.try_into().unwrap_or(i64::MAX))];
-        }
-        self.at = at;
-        Ok(())
-    }
-
-    /// Returns the slots that a call passes.
-    fn slots(&mut self, list: Option<&'m Source<'a>>) -> Refused<Vec<usize>> {
-        let Some(Source::Arguments(list)) = list else { return Ok(Vec::new()) };
-        let slot = |it: &Source<'a>| match it {
-            Source::Name(Name { entity: Entity::Local(index), .. }) => match self.frame.variables[*index] {
-                LocalPlace::Slot(slot) => Some(slot),
-                _ => None,
-            },
-            Source::Name(Name { entity: Entity::Result(index), .. }) => {
-                self.frame.results.get(*index).copied()
-            }
-            _ => None,
-        };
-        let slots: Option<Vec<_>> = list.iter().map(slot).collect();
-        slots.ok_or_else(|| "an argument that is no parameter".to_owned())
-    }
-
-    /// Lowers a call of a function that the device's runtime has.
-    fn call_of_runtime(&mut self, name: &str, arguments: &[usize]) -> Refused {
-        if name == "__assertfail" && arguments.len() == 5 {
-            // It prints three strings and ends the kernel.
-            for slot in &arguments[..3] {
-                let from = vec![Operand::Register(self.piece(*slot, 0, 8)?), Operand::Number(0)];
-                self.push(Step { from, size: 1, flag: true, ..Step::new(Op::Load) });
-            }
-            self.push(Step::new(Op::Exit));
-            return Ok(());
-        }
-        Err(match name {
-            "vprintf" => "printf, which may read any memory".to_owned(),
-            "malloc" | "free" => format!("{name}: the device's heap"),
-            _ => format!("a call of {name}, which is not in this PTX"),
-        })
     }
 }
 

@@ -3,7 +3,7 @@
 use cuda_ptx::{Constant, Entity, Name, Operand as Source, Part, Type as Word};
 
 use super::{LocalPlace, Lowering, Refused};
-use crate::slice::{Op, Operand, Origin, Parameter, Space, Special, Step};
+use crate::ir::{Op, Operand, Origin, Parameter, Space, Special, Step};
 
 /// Returns the bits of a register of a type, and 1 for a predicate.
 pub(super) fn bits_of(ty: &str) -> Option<u8> {
@@ -160,7 +160,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let at = known.unwrap_or_else(|| {
             let Parameter { bytes, align, .. } = self.kernel.parameters[index];
             let (space, bytes) = (Space::Param, Some(bytes));
-            self.kernel.objects.push(crate::slice::Object { name, space, bytes, align, is_own: false });
+            self.kernel.objects.push(crate::ir::Object { name, space, bytes, align, is_own: false });
             self.kernel.objects.len() - 1
         });
         u32::try_from(at).unwrap_or(u32::MAX)

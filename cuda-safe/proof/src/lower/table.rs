@@ -4,7 +4,7 @@ use cuda_ptx::instruction::{Proof, ROWS};
 use cuda_ptx::parse;
 
 use super::{Lowering, PTX};
-use crate::slice::Op;
+use crate::ir::Op;
 
 /// Returns what becomes of an instruction, which is on a line of its own.
 fn lowered(instruction: &str) -> Proof {

@@ -3,15 +3,13 @@
 use std::rc::Rc;
 
 use super::oracle::Random;
-use crate::analysis::Analysis;
-use crate::form::{Form, Symbol};
-use crate::slice::{Graph, Kernel, Op, Operand, Origin, Parameter, Step};
-use crate::state::{State, Symbols, Test, Value, range_of};
-use crate::step::signed;
+use crate::domain::{Affine, State, Symbol, Symbols, Test, Value, range_of, signed};
+use crate::engine::Analysis;
+use crate::ir::{Graph, Kernel, Op, Operand, Origin, Parameter, Step};
 use crate::{Argument, Launch};
 
 /// Returns what a form is, with numbers for the symbols.
-fn evaluate(form: &Form, values: &[(Symbol, i128)]) -> i128 {
+fn evaluate(form: &Affine, values: &[(Symbol, i128)]) -> i128 {
     form.terms.iter().fold(form.constant, |sum, (symbol, factor)| {
         let value = values.iter().find(|(own, _)| own == symbol);
         sum + factor * value.expect("a value for each symbol").1
@@ -28,9 +26,9 @@ fn quotients_of_all_small_forms_are_those_of_whole_numbers() {
                 let x = symbols.fresh(-5, 6, Origin::Exact, (0, 0));
                 let form = x.times(factor).and_then(|it| it.add(constant)).unwrap();
                 let floor = symbols.floor(&mut state, &form, by).unwrap();
-                let range = symbols.range(&state, &floor, 3).unwrap();
+                let range = symbols.range(&state, &floor).unwrap();
                 let rest = form.plus(&floor, -by).unwrap();
-                let rests = symbols.range(&state, &rest, 3).unwrap();
+                let rests = symbols.range(&state, &rest).unwrap();
                 assert!(rests.0 >= 0 - (by - 1) && rests.1 < 2 * by, "the rest has a bound: {rests:?}");
                 for value in -5..=6 {
                     let wanted = (value * factor + constant).div_euclid(by);
@@ -52,7 +50,7 @@ fn a_reading_of_each_small_form_is_what_the_bits_say() {
             let mut state = State::default();
             let x = symbols.fresh(low, high, Origin::Exact, (0, 0));
             let reading = symbols.reading(&mut state, &x, 8, is_signed);
-            let range = symbols.range(&state, &reading, 3).unwrap();
+            let range = symbols.range(&state, &reading).unwrap();
             let types = range_of(8, is_signed);
             assert!(types.0 <= range.0 && range.1 <= types.1, "{low}..{high} has {range:?}");
             let of = |value: i128| if is_signed { signed(value, 8) } else { value.rem_euclid(256) };
@@ -79,16 +77,16 @@ fn a_bound_holds_for_every_point_that_the_facts_allow() {
         let mut state = State::default();
         let all: Vec<Symbol> = (0..3).map(|_| symbols.new_symbol(-4, 4, Origin::Exact, (0, 0))).collect();
         let mut form = || {
-            let mut form = Form::constant(pick(-3, 3));
+            let mut form = Affine::constant(pick(-3, 3));
             for symbol in &all {
-                form = form.plus(&Form::symbol(*symbol), pick(-3, 3)).unwrap();
+                form = form.plus(&Affine::symbol(*symbol), pick(-3, 3)).unwrap();
             }
             form
         };
-        let facts: Vec<Form> = (0..3).map(|_| form()).collect();
+        let facts: Vec<Affine> = (0..3).map(|_| form()).collect();
         let wanted = form();
         let is_possible = facts.iter().all(|fact| symbols.assume(&mut state, fact, 0));
-        let range = symbols.range(&state, &wanted, 3);
+        let range = symbols.range(&state, &wanted);
         let mut points = 0;
         for x in -4..=4 {
             for y in -4..=4 {
@@ -242,15 +240,15 @@ fn every_instruction_on_eight_bits_is_within_what_the_analysis_says() {
                         let mut state = state.clone();
                         let test: Rc<Test> = analysis.test(&state, Operand::Register(16));
                         let is_possible =
-                            outcome.is_none_or(|outcome| analysis.refine(&mut state, &test, outcome));
+                            outcome.is_none_or(|outcome| analysis.assume(&mut state, &test, outcome));
                         analysis.step(&mut state, 1);
                         let bits = kernel.registers[to as usize];
                         let form = match &state.registers[to as usize] {
-                            Value::Number(form) => Form::clone(form),
+                            Value::Number(form) => Affine::clone(form),
                             _ => continue,
                         };
                         let reading = analysis.symbols.reading(&mut state, &form, bits, is_signed);
-                        let range = analysis.symbols.range(&state, &reading, 3);
+                        let range = analysis.symbols.range(&state, &reading);
                         for a in first.0..=first.1 {
                             for b in second.0..=second.1 {
                                 let of = |value: i128| {
@@ -339,7 +337,7 @@ fn random_programs_on_eight_bits_are_within_what_the_analysis_says() {
             .map(|register| {
                 let Value::Number(form) = state.registers[register].clone() else { return None };
                 let reading = analysis.symbols.reading(&mut state, &form, 8, true);
-                analysis.symbols.range(&state, &reading, 3)
+                analysis.symbols.range(&state, &reading)
             })
             .collect();
         programs += 1;

@@ -14,10 +14,9 @@ mod table;
 mod toolkit;
 
 use super::oracle::Random;
-use crate::analysis::Analysis;
-use crate::form::Form;
-use crate::slice::{Kernel, Op, Operand, Origin, Step};
-use crate::state::{Between, State, Value, range_of};
+use crate::domain::{Affine, FloatBounds, State, Value, range_of};
+use crate::engine::Analysis;
+use crate::ir::{Kernel, Op, Operand, Origin, Step};
 use crate::{Launch, kernels};
 use evaluate::{evaluate, float, read};
 use table::{COUNT, forms, header};
@@ -116,7 +115,7 @@ impl Case<'_> {
 struct Known<'c> {
     analysis: Analysis<'c>,
     /// The operands as symbols, and their numbers.
-    symbols: Vec<(Form, i128)>,
+    symbols: Vec<(Affine, i128)>,
 }
 
 impl Known<'_> {
@@ -125,7 +124,7 @@ impl Known<'_> {
     fn operand(&mut self, value: u64, bits: u8, is_float: bool, random: Option<&mut Random>) -> Value {
         let all = u32::from(bits);
         let Some(random) = random else {
-            return Value::Number(Form::constant(read(value, all, true)));
+            return Value::Number(Affine::constant(read(value, all, true)));
         };
         let number = read(value, all, random.below(2) == 0);
         let mut distance = || i128::from(random.next() >> 1 >> (63 - random.below(all.into())));
@@ -135,10 +134,10 @@ impl Known<'_> {
         if is_float && value.abs() < 1e15 {
             #[expect(clippy::cast_possible_truncation, reason = "a whole number")]
             let mut end = |value: f64, sign: i128| {
-                Some(Form::constant(value as i128 + sign * i128::from(random.below(3))))
+                Some(Affine::constant(value as i128 + sign * i128::from(random.below(3))))
                     .filter(|_| random.below(4) > 0)
             };
-            let between = Between { low: end(value.floor(), -1), high: end(value.ceil(), 1) };
+            let between = FloatBounds { low: end(value.floor(), -1), high: end(value.ceil(), 1) };
             self.analysis.symbols.set_float(form.terms[0].0, bits, between);
         }
         self.symbols.push((form.clone(), number));
@@ -159,11 +158,11 @@ impl Known<'_> {
         if bits == 1 {
             let test = self.analysis.test(state, result);
             for state in [state, &fixed] {
-                if !self.analysis.refine(&mut state.clone(), &test, answer != 0) {
+                if !self.analysis.assume(&mut state.clone(), &test, answer != 0) {
                     return Err(format!("{test:?}"));
                 }
             }
-            return Ok(!self.analysis.refine(&mut fixed, &test, answer == 0));
+            return Ok(!self.analysis.assume(&mut fixed, &test, answer == 0));
         }
         let form = self.analysis.number(state, result, (0, 0));
         let symbols = &mut self.analysis.symbols;
@@ -171,18 +170,18 @@ impl Known<'_> {
         for (state, is_signed) in [(state, false), (state, true), (&fixed, false), (&fixed, true)] {
             let (mut state, answer) = (state.clone(), read(answer, bits.into(), is_signed));
             let reading = symbols.reading(&mut state, &form, bits, is_signed);
-            let range = symbols.range(&state, &reading, 3).unwrap_or(range_of(bits, is_signed));
+            let range = symbols.range(&state, &reading).unwrap_or(range_of(bits, is_signed));
             if !(range.0..=range.1).contains(&answer) {
                 return Err(format!("{range:?}"));
             }
             is_exact |= range.0 == range.1;
         }
         if let ([(symbol, 1)], 0) = (&form.terms[..], form.constant)
-            && let Some(Between { low, high }) = symbols.float(*symbol, bits.into()).cloned()
+            && let Some(FloatBounds { low, high }) = symbols.float(*symbol, bits.into()).cloned()
         {
             let value = float(answer, bits.into());
-            let low = low.and_then(|it| symbols.low(&fixed, &it, 3));
-            let high = high.and_then(|it| symbols.high(&fixed, &it, 3));
+            let low = low.and_then(|it| symbols.low(&fixed, &it));
+            let high = high.and_then(|it| symbols.high(&fixed, &it));
             #[expect(clippy::cast_precision_loss, reason = "whole numbers that floats have")]
             let range =
                 low.map_or(f64::NEG_INFINITY, |it| it as f64)..=high.map_or(f64::INFINITY, |it| it as f64);
@@ -200,7 +199,7 @@ impl Case<'_> {
     /// knows.
     fn check(&self, thread: usize, answers: &[u64], mut random: Option<&mut Random>) -> usize {
         let mut analysis = Analysis::new(&self.kernel, &LAUNCH, u64::MAX);
-        analysis.is_thorough = thread % 16 < 15;
+        analysis.is_partitioned = thread % 16 < 15;
         let mut known = Known { analysis, symbols: Vec::new() };
         let mut base = State::new(vec![Value::Unset; self.kernel.registers.len()]);
         let (mut state, mut current, mut answers, mut exact) = (base.clone(), 0, answers.iter(), 0);

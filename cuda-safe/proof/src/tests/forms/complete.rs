@@ -9,8 +9,8 @@ use cuda_ptx::instruction::{Effect, Proof, ROWS, Row};
 
 use super::table::{self, Register, bits_of, forms, header, registers, tokens, with_bits};
 use super::toolkit::tool;
+use crate::ir::{Op, Operand, Space};
 use crate::kernels;
-use crate::slice::{Op, Operand, Space};
 
 /// Opcodes with results beside those that compute.
 const OTHERS: &str = "cvta setp";

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use crate::slice::{Op, Step};
+use crate::ir::{Op, Step};
 
 /// Reads the lowest bits of a register.
 pub(super) fn read(value: u64, bits: u32, is_signed: bool) -> i128 {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::slice::{Block, Effect, Graph, Loop, Op, Operand, Set, Step};
+use super::inst::{Block, Effect, Graph, Loop, Op, Operand, Set, Step};
 
 impl Set {
     pub(crate) fn contains(&self, number: usize) -> bool {
@@ -65,37 +65,37 @@ impl Graph {
             if last.op == Op::Bra {
                 next.extend(last.from.iter().filter_map(target).filter_map(block_of));
             }
-            let (needed, inside, heads) = (Set::default(), None, None);
-            graph.blocks.push(Block { start: *start, end, next, inside, heads, needed });
+            let (live, inside, heads) = (Set::default(), None, None);
+            graph.blocks.push(Block { start: *start, end, next, inside, heads, live });
         }
-        graph.find_needed(steps);
+        graph.find_live(steps);
         graph.find_loops(steps);
         graph
     }
 
-    fn find_needed(&mut self, steps: &[Step]) {
+    fn find_live(&mut self, steps: &[Step]) {
         loop {
             let mut changed = false;
             for at in (0..self.blocks.len()).rev() {
-                let mut needed = Set::default();
+                let mut live = Set::default();
                 for next in self.blocks[at].next.clone() {
-                    needed.add(&self.blocks[next].needed);
+                    live.add(&self.blocks[next].live);
                 }
                 for step in steps[self.blocks[at].start..self.blocks[at].end].iter().rev() {
                     if step.guard.is_none() {
-                        step.to.iter().for_each(|it| needed.remove(*it as usize));
+                        step.to.iter().for_each(|it| live.remove(*it as usize));
                     }
                     for operand in step.from.iter().chain(&step.guard) {
                         if let Operand::Register(it) | Operand::Negated(it) = operand {
-                            needed.insert(*it as usize);
+                            live.insert(*it as usize);
                         }
                     }
                     // Without the guard's predicate, the old value is kept.
                     if step.guard.is_some() {
-                        step.to.iter().for_each(|it| needed.insert(*it as usize));
+                        step.to.iter().for_each(|it| live.insert(*it as usize));
                     }
                 }
-                changed |= self.blocks[at].needed.add(&needed);
+                changed |= self.blocks[at].live.add(&live);
             }
             if !changed {
                 return;

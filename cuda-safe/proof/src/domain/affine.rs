@@ -1,7 +1,7 @@
-//! Affine forms: a constant plus multiples of symbols, in whole numbers without a width.
+//! Affine expressions: a constant plus multiples of symbols, in whole numbers without a width.
 //!
-//! A register of `w` bits holds such a form modulo `2^w`. All operations return `None` where a number would
-//! become too large to compute with: the caller then forgets the form.
+//! A register of `w` bits holds such an expression modulo `2^w`. All operations return `None` where a number
+//! would become too large to compute with: the caller then forgets the expression.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -116,12 +116,12 @@ impl Terms {
 const LARGEST: i128 = 1 << 96;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Form {
+pub(crate) struct Affine {
     pub(crate) constant: i128,
     pub(crate) terms: Terms,
 }
 
-impl Form {
+impl Affine {
     pub(crate) fn constant(constant: i128) -> Self {
         Self { constant, terms: Terms::default() }
     }
@@ -153,7 +153,7 @@ impl Form {
         Self::default().plus(self, factor)
     }
 
-    /// Returns the form with another one in the place of a symbol.
+    /// Returns the expression with another one in the place of a symbol.
     pub(crate) fn replace(&self, symbol: Symbol, by: &Self) -> Option<Self> {
         let factor = self.coefficient(symbol);
         if factor == 0 {
@@ -162,7 +162,7 @@ impl Form {
         self.without(symbol).plus(by, factor)
     }
 
-    /// Returns the form without a symbol.
+    /// Returns the expression without a symbol.
     pub(crate) fn without(&self, symbol: Symbol) -> Self {
         let mut rest = self.clone();
         rest.terms.retain(|(own, _)| *own != symbol);

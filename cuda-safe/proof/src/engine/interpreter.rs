@@ -1,19 +1,13 @@
-//! Goes through a kernel: branches, and places where ways meet. Loops have a file of their own.
+//! Goes through a kernel: branches, and places where paths join. Loops have a file of their own.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::analysis::{Analysis, Doubt};
-use crate::form::Form;
-use crate::slice::{Effect, Graph, Loop, Op, Origin, Step};
-use crate::state::{State, Test, Value};
+use crate::domain::{State, Test, Value};
+use crate::effort::{LOOP_DEPTH, PARTITIONED, SPLITS};
+use crate::engine::analysis::{Analysis, Doubt};
+use crate::ir::{Effect, Graph, Loop, Op, Origin, Step};
 
-/// States that a block keeps apart.
-const MOST_APART: usize = 4;
-/// Pointers that are chosen in one block, one case after the other.
-const MOST_SPLITS: u32 = 3;
-/// Loops within loops.
-const DEEPEST: u32 = 32;
 /// Why the analysis gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GaveUp {
@@ -28,11 +22,11 @@ pub(crate) enum GaveUp {
 /// States at the starts of blocks.
 pub(crate) type Ends = Vec<(usize, State)>;
 
-pub(crate) struct Walk<'w, 'a> {
+pub(crate) struct Interpreter<'w, 'a> {
     pub(crate) analysis: &'w mut Analysis<'a>,
     pub(crate) graph: &'w Graph,
     /// Loops whose rounds are not gone through one by one.
-    pub(crate) not_by_rounds: BTreeSet<usize>,
+    pub(crate) not_unrolled: BTreeSet<usize>,
     pub(crate) round_steps: u64,
     /// Loops that are open.
     depth: u32,
@@ -42,7 +36,7 @@ pub(crate) struct Walk<'w, 'a> {
     pub(crate) leaving: Vec<(usize, Rc<Test>)>,
     /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what
     /// an address counts from, or floating-point numbers are compared.
-    pub(crate) has_other_way: bool,
+    pub(crate) could_partition: bool,
 }
 
 /// Returns the state at each of the blocks.
@@ -53,11 +47,11 @@ fn to_each(blocks: &[usize], state: State) -> Ends {
     ends
 }
 
-impl<'w, 'a> Walk<'w, 'a> {
+impl<'w, 'a> Interpreter<'w, 'a> {
     pub(crate) fn new(analysis: &'w mut Analysis<'a>, graph: &'w Graph) -> Self {
-        let (not_by_rounds, tests, leaving) = (BTreeSet::new(), Vec::new(), Vec::new());
-        let has_other_way = analysis.kernel.steps.iter().any(Step::compares_floats);
-        Self { analysis, graph, not_by_rounds, round_steps: 0, depth: 0, tests, leaving, has_other_way }
+        let (not_unrolled, tests, leaving) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let could_partition = analysis.kernel.steps.iter().any(Step::compares_floats);
+        Self { analysis, graph, not_unrolled, round_steps: 0, depth: 0, tests, leaving, could_partition }
     }
 
     /// Goes through the whole kernel.
@@ -68,20 +62,20 @@ impl<'w, 'a> Walk<'w, 'a> {
         let registers = vec![Value::Unset; self.analysis.kernel.registers.len()];
         let start = State::new(registers);
         let graph = self.graph;
-        self.region(&graph.order, None, vec![(0, start)])?;
+        self.pass(&graph.order, None, vec![(0, start)])?;
         self.spend()
     }
 
     /// Counts the work of a copy of a state, or of a look at all of its registers.
-    fn count_registers(&mut self) {
+    pub(super) fn count_registers(&mut self) {
         self.analysis.symbols.work += self.analysis.kernel.registers.len() as u64 / 16;
     }
 
     /// Returns whether the budget is used up: what is done until the next [`spend`](Self::spend) is in vain.
-    fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         // A part of the work is left for the other way.
-        let is_part = self.analysis.is_thorough && self.has_other_way;
-        self.analysis.spent() > if is_part { self.analysis.limit / 4 } else { self.analysis.limit }
+        let is_part = self.analysis.is_partitioned && self.could_partition;
+        self.analysis.spent() > if is_part { self.analysis.limit / PARTITIONED } else { self.analysis.limit }
     }
 
     fn spend(&self) -> Result<(), GaveUp> {
@@ -91,9 +85,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         if self.is_spent() { Err(GaveUp::Budget) } else { Ok(()) }
     }
 
-    /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the ways back to
-    /// the header, and at the ways out.
-    pub(crate) fn region(
+    /// Goes through the blocks of a loop or of the kernel, each once. Returns the states at the back edges to
+    /// the header, and at the exits.
+    pub(crate) fn pass(
         &mut self,
         order: &[usize],
         header: Option<usize>,
@@ -111,17 +105,15 @@ impl<'w, 'a> Walk<'w, 'a> {
             if let Some(block) = at {
                 done[block] = true;
                 let states = open.extract_if(.., |(at, _)| *at == block).map(|(_, state)| state).collect();
-                for state in self.meet(states, block) {
+                for state in self.partition(states, block) {
                     match graph.loop_at(block).filter(|_| header != Some(block)) {
-                        Some(_) if self.depth == DEEPEST => return Err(GaveUp::Budget),
+                        Some(_) if self.depth == LOOP_DEPTH => return Err(GaveUp::Budget),
                         Some(inner) => {
                             self.depth += 1;
-                            arrivals.extend(self.repeat(inner, state)?);
+                            arrivals.extend(self.fixpoint(inner, state)?);
                             self.depth -= 1;
                         }
-                        None => {
-                            self.steps(block, graph.blocks[block].start, state, MOST_SPLITS, &mut arrivals)?
-                        }
+                        None => self.steps(block, graph.blocks[block].start, state, SPLITS, &mut arrivals)?,
                     }
                 }
             }
@@ -137,9 +129,9 @@ impl<'w, 'a> Walk<'w, 'a> {
                     exits.push((block, state));
                 } else if (own == header || graph.loop_at(block).is_some_and(is_inner_header)) && !done[block]
                 {
-                    let needed = &graph.blocks[block].needed;
+                    let live = &graph.blocks[block].live;
                     self.analysis.symbols.work += 1 + state.registers.len() as u64 / 64;
-                    for (own, mut kept) in state.registers.chunks_mut(64).zip(needed.words()) {
+                    for (own, mut kept) in state.registers.chunks_mut(64).zip(live.words()) {
                         for value in own {
                             if kept & 1 == 0 && !matches!(value, Value::Unset) {
                                 *value = Value::Unset;
@@ -155,70 +147,6 @@ impl<'w, 'a> Walk<'w, 'a> {
             is_entry = false;
         }
         Ok((backs, exits))
-    }
-
-    /// Returns states of which one holds wherever one of those that are given does: a single one, unless they
-    /// are kept apart.
-    fn meet(&mut self, states: Vec<State>, block: usize) -> Vec<State> {
-        let mut groups: Vec<State> = Vec::new();
-        for state in states {
-            let near = groups.iter().position(|group| !self.differ(group, &state, block));
-            self.has_other_way |= near.is_none() && !groups.is_empty();
-            let joins = if self.analysis.is_thorough && groups.len() < MOST_APART {
-                near
-            } else {
-                near.or(groups.len().checked_sub(1))
-            };
-            match joins {
-                Some(at) => groups[at] = self.join(&groups[at], &state, Some(block)),
-                None => groups.push(state),
-            }
-        }
-        groups
-    }
-
-    /// Returns a state that holds wherever one of the states does.
-    pub(crate) fn meet_all(&mut self, states: Vec<State>, block: usize) -> Option<State> {
-        states.into_iter().reduce(|one, other| self.join(&one, &other, Some(block)))
-    }
-
-    /// Returns whether states differ in a flag, or in what an address counts from, which the block needs.
-    fn differ(&self, one: &State, other: &State, block: usize) -> bool {
-        let needed = &self.graph.blocks[block].needed;
-        one.registers.iter().zip(&other.registers).enumerate().any(|(register, pair)| match pair {
-            (Value::Number(a), Value::Number(b)) if a != b && needed.contains(register) => {
-                let is_flag = |it: &Form| matches!(it.as_constant(), Some(0 | 1));
-                is_flag(a) && is_flag(b) || !self.analysis.symbols.has_same_base(a, b)
-            }
-            (Value::Test(a), Value::Test(b)) if needed.contains(register) => {
-                matches!((&**a, &**b), (Test::Is(a), Test::Is(b)) if a != b)
-            }
-            _ => false,
-        })
-    }
-
-    fn join(&mut self, one: &State, other: &State, block: Option<usize>) -> State {
-        self.count_registers();
-        let mut both = self.analysis.symbols.common_facts(one, other);
-        let pairs = one.registers.iter().zip(&other.registers).enumerate();
-        let mut registers = Vec::with_capacity(one.registers.len());
-        for (register, pair) in pairs {
-            let is_needed = block.is_none_or(|block| self.graph.blocks[block].needed.contains(register));
-            registers.push(match pair {
-                _ if !is_needed || self.is_spent() => Value::Unset,
-                (one, other) if one == other => one.clone(),
-                (Value::Number(a), Value::Number(b)) => {
-                    let choice = self.analysis.symbols.choice(&mut both, (one, a), (other, b));
-                    // The value is one of the two, but may be anything.
-                    choice.map_or(Value::Unset, Value::Number)
-                }
-                (Value::Test(_), Value::Test(_)) => Value::Test(Rc::new(Test::Unknown)),
-                _ => Value::Unset,
-            });
-        }
-        both.registers = registers;
-        both.kept = one.kept.common(&other.kept);
-        both
     }
 
     /// Goes through the steps of a block from one on. Adds the states at the blocks that follow.
@@ -242,12 +170,12 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             // A pointer that is chosen: one case after the other.
             if let Some((test, on, off)) = self.analysis.chosen_pointers(&state, step) {
-                self.has_other_way = true;
-                if self.analysis.is_thorough && splits > 0 {
+                self.could_partition = true;
+                if self.analysis.is_partitioned && splits > 0 {
                     for (outcome, pointer) in [(true, on), (false, off)] {
                         self.count_registers();
                         let mut case = state.clone();
-                        if self.analysis.refine(&mut case, &test, outcome) {
+                        if self.analysis.assume(&mut case, &test, outcome) {
                             self.analysis.set(&mut case, step.to[0], Value::Number(pointer));
                             self.steps(block, index + 1, case, splits - 1, ends)?;
                         }
@@ -261,8 +189,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             };
             self.count_registers();
             let (mut on, mut off) = (state.clone(), state);
-            let is_on = self.analysis.refine(&mut on, &guard, true);
-            let is_off = self.analysis.refine(&mut off, &guard, false);
+            let is_on = self.analysis.assume(&mut on, &guard, true);
+            let is_off = self.analysis.assume(&mut off, &guard, false);
             if is_on {
                 self.analysis.step(&mut on, index);
             }
@@ -294,10 +222,10 @@ impl<'w, 'a> Walk<'w, 'a> {
         let (through, targets) =
             if is_last { (None, &next[..]) } else { (next.first(), &next[1.min(next.len())..]) };
         let mut ends = Ends::new();
-        if self.analysis.refine(&mut passed, &guard, false) {
+        if self.analysis.assume(&mut passed, &guard, false) {
             ends.extend(through.map(|next| (*next, passed)));
         }
-        if !is_exit && self.analysis.refine(&mut taken, &guard, true) {
+        if !is_exit && self.analysis.assume(&mut taken, &guard, true) {
             ends.extend(to_each(targets, taken));
         }
         ends

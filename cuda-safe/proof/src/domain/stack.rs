@@ -1,14 +1,10 @@
-//! What a state remembers beside its registers and facts: the smaller ones of pairs of numbers, and what the
-//! thread has stored on its stack.
+//! What a state remembers beside its registers and constraints: the smaller ones of pairs of numbers, and
+//! what the thread has stored on its stack.
 
 use std::rc::Rc;
 
-use crate::form::Form;
-
-/// Pairs that are remembered.
-const MOST_PAIRS: usize = 8;
-/// Values on the stack that are remembered.
-const MOST_PIECES: usize = 32;
+use super::affine::Affine;
+use crate::effort::{PAIRS, PIECES};
 
 /// A value on the stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +14,7 @@ struct Piece {
     at: i128,
     bits: u8,
     /// The value modulo `2^bits`.
-    value: Form,
+    value: Affine,
 }
 
 /// Most states remember nothing, and most copies the same.
@@ -28,14 +24,14 @@ pub(crate) struct Kept(Option<Rc<Remembered>>);
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Remembered {
     /// The difference of two numbers, and the smaller one of it and zero.
-    lesser: Vec<(Form, Form)>,
+    lesser: Vec<(Affine, Affine)>,
     stack: Vec<Piece>,
 }
 
 impl Kept {
     /// Returns two numbers in an order that depends on their difference only, and the difference, unless it
     /// is constant.
-    pub(crate) fn ordered<'f>(a: &'f Form, b: &'f Form) -> Option<(&'f Form, &'f Form, Form)> {
+    pub(crate) fn ordered<'f>(a: &'f Affine, b: &'f Affine) -> Option<(&'f Affine, &'f Affine, Affine)> {
         let difference = a.plus(b, -1)?;
         match difference.terms.first()? {
             (_, ..=0) => Some((b, a, difference.times(-1)?)),
@@ -44,33 +40,33 @@ impl Kept {
     }
 
     /// Returns the smaller one of a difference and zero, if it is known.
-    pub(crate) fn lesser(&self, difference: &Form) -> Option<&Form> {
+    pub(crate) fn lesser(&self, difference: &Affine) -> Option<&Affine> {
         self.0.as_ref()?.lesser.iter().find(|(own, _)| own == difference).map(|(_, lesser)| lesser)
     }
 
     /// Returns all that is remembered.
-    pub(crate) fn forms(&self) -> impl Iterator<Item = &Form> {
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Affine> {
         let lesser =
             self.0.iter().flat_map(|it| &it.lesser).flat_map(|(difference, lesser)| [difference, lesser]);
         lesser.chain(self.0.iter().flat_map(|it| &it.stack).map(|it| &it.value))
     }
 
-    pub(crate) fn keep_lesser(&mut self, difference: Form, lesser: Form) {
+    pub(crate) fn keep_lesser(&mut self, difference: Affine, lesser: Affine) {
         let kept = Rc::make_mut(self.0.get_or_insert_default());
-        if kept.lesser.len() < MOST_PAIRS {
+        if kept.lesser.len() < PAIRS {
             kept.lesser.push((difference, lesser));
         }
     }
 
     /// Returns the value that was stored last at a place of the stack, if all of its bits were at once.
-    pub(crate) fn on_stack(&self, object: u32, at: i128, bits: u8) -> Option<&Form> {
+    pub(crate) fn on_stack(&self, object: u32, at: i128, bits: u8) -> Option<&Affine> {
         let mut pieces = self.0.as_ref()?.stack.iter();
         pieces.find(|it| (it.object, it.at, it.bits) == (object, at, bits)).map(|it| &it.value)
     }
 
-    pub(crate) fn store_on_stack(&mut self, object: u32, at: i128, bits: u8, value: Form) {
+    pub(crate) fn store_on_stack(&mut self, object: u32, at: i128, bits: u8, value: Affine) {
         let kept = Rc::make_mut(self.0.get_or_insert_default());
-        if kept.stack.len() < MOST_PIECES {
+        if kept.stack.len() < PIECES {
             kept.stack.push(Piece { object, at, bits, value });
         }
     }

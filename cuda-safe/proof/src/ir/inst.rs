@@ -324,7 +324,7 @@ pub(crate) struct Block {
     /// The index of the loop whose header the block is.
     pub(crate) heads: Option<usize>,
     /// Registers whose values the block or a later one reads.
-    pub(crate) needed: Set,
+    pub(crate) live: Set,
 }
 
 /// A loop: a header and the blocks from which it is reached again.
@@ -405,7 +405,7 @@ impl std::fmt::Display for NotASlice {
 impl std::error::Error for NotASlice {}
 
 /// The first bytes: those of this file, which defines what a slice is. A format that differs has other ones.
-const MAGIC: [u8; 8] = hash(include_bytes!("slice.rs")).to_le_bytes();
+const MAGIC: [u8; 8] = hash(include_bytes!("inst.rs")).to_le_bytes();
 
 /// Returns the hash of a text (FNV-1a), however its lines end.
 const fn hash(text: &[u8]) -> u64 {

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::analysis::{Access, Analysis, Doubt, FARTHEST, Part};
-use crate::form::{Form, gcd, remainder};
-use crate::slice::{Loaded, Op, Operand, Origin, Space, Step};
-use crate::state::{Base, State, Value, range_of};
+use crate::domain::{Affine, Region, State, Value, gcd, range_of, remainder};
+use crate::effort::THOROUGH;
+use crate::engine::analysis::{Access, Analysis, Doubt, FARTHEST, Part};
+use crate::ir::{Loaded, Op, Operand, Origin, Space, Step};
 
 /// The bytes of the barrier in the grid's workspace: cooperative groups' headers have its layout, a word with
 /// the workspace's size and a word that the blocks count in.
@@ -30,7 +30,7 @@ impl Analysis<'_> {
         let (is_right, reason) = if let (Op::Below, Some(Operand::Number(end))) = (step.op, step.from.get(1))
         {
             let value = self.symbols.reading(state, &value, 32, false);
-            let is_below = self.symbols.is_at_most(state, &value, 3, i128::from(*end) - 1);
+            let is_below = self.symbols.is_at_most_by(state, &value, THOROUGH, i128::from(*end) - 1);
             (is_below, "a branch may go past the end of its table")
         } else {
             (!self.symbols.is_unstable(&value), "the handle of a texture or surface may not be set here")
@@ -49,27 +49,27 @@ impl Analysis<'_> {
     /// Enters an access, and sets the registers that a load writes.
     pub(crate) fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
-        let Some((base, rest)) = step.from.split_first() else { return };
+        let Some((region, rest)) = step.from.split_first() else { return };
         if !self.is_recording && step.to.is_empty() && !step.may_write_stack() {
             return;
         }
-        let base = self.number(state, *base, step.at);
+        let region = self.number(state, *region, step.at);
         let offset = match (step.op, rest) {
             (Op::Matrix, [_, Operand::Number(offset), ..]) | (_, [Operand::Number(offset), ..]) => *offset,
             _ => 0,
         };
-        let address = base.add(i128::from(offset));
+        let address = region.add(i128::from(offset));
         let found = address.as_ref().and_then(|address| self.split(address));
         if self.is_recording {
             let access = match (&address, &found) {
                 (Some(address), Some(part)) => self.bytes(state, step, part, address.constant),
                 (Some(address), None) => {
-                    let bases = address
+                    let regions = address
                         .terms
                         .iter()
-                        .filter(|(symbol, _)| self.symbols.base(*symbol).is_some())
+                        .filter(|(symbol, _)| self.symbols.region(*symbol).is_some())
                         .count();
-                    let reason = match (bases, self.symbols.origin(address)) {
+                    let reason = match (regions, self.symbols.origin(address)) {
                         (0, (Origin::Memory | Origin::Atomic | Origin::Shuffle, _)) => {
                             "the address comes from memory"
                         }
@@ -85,32 +85,32 @@ impl Analysis<'_> {
                 Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
             }
             if let Some(part) = &found {
-                let base = own_space(part.base);
+                let region = own_space(part.region);
                 let element = u32::from(step.bits) / 8;
                 if step.writes() {
-                    add(&mut self.written, (base, element));
+                    add(&mut self.written, (region, element));
                 }
                 // A value that nothing uses need not stay the same.
                 if step.op == Op::Load && step.loaded != Loaded::Strong && !step.to.is_empty() {
-                    add(&mut self.loaded, (base, element, step.loaded == Loaded::ReadOnly));
+                    add(&mut self.loaded, (region, element, step.loaded == Loaded::ReadOnly));
                 }
             }
         }
         let place = address
             .as_ref()
             .zip(found.as_ref())
-            .map(|(address, part)| (part.base, part.terms.is_empty().then_some(address.constant)));
+            .map(|(address, part)| (part.region, part.terms.is_empty().then_some(address.constant)));
         self.store(state, step, place);
-        let is_local = found.as_ref().is_none_or(|part| match &part.base {
-            Base::Object(object) | Base::Generic(object) => {
+        let is_local = found.as_ref().is_none_or(|part| match &part.region {
+            Region::Object(object) | Region::Generic(object) => {
                 self.kernel.objects[*object as usize].space == Space::Local
             }
-            Base::Parameter(..) | Base::Workspace => false,
+            Region::Parameter(..) | Region::Workspace => false,
         });
         let is_stable = step.loaded == Loaded::Strong
             || !is_local
                 && found.is_some_and(|part| {
-                    !self.unstable.contains(&(own_space(part.base), step.loaded == Loaded::ReadOnly))
+                    !self.unstable.contains(&(own_space(part.region), step.loaded == Loaded::ReadOnly))
                 });
         let origin = if step.op == Op::Atomic { Origin::Atomic } else { Origin::Memory };
         for (lane, to) in step.to.iter().enumerate() {
@@ -119,25 +119,21 @@ impl Analysis<'_> {
                 continue;
             }
             // Without a sign, a value of fewer bits than the register is extended by zeros.
-            let (low, high) = range_of(step.bits, step.is_signed || self.bits(*to) == step.bits);
-            let form = if is_stable {
-                self.symbols.fresh(low, high, origin, step.at)
-            } else {
-                self.symbols.unstable(low, high, origin, step.at)
-            };
-            self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(form) });
+            let range = range_of(step.bits, step.is_signed || self.bits(*to) == step.bits);
+            let expr = self.symbols.new_value(!is_stable, range, (origin, step.at));
+            self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(expr) });
         }
     }
 
     /// Remembers what a step stores on the stack, and forgets what it may write over. The place is what it
     /// counts from, with the offset if that is constant.
-    fn store(&mut self, state: &mut State, step: &Step, place: Option<(Base, Option<i128>)>) {
+    fn store(&mut self, state: &mut State, step: &Step, place: Option<(Region, Option<i128>)>) {
         if !step.may_write_stack() {
             return;
         }
         // An address that is not known is refused; it is in no object, or in one and within its bounds.
-        let Some((base, offset)) = place else { return state.kept.forget_stack(None) };
-        let (Base::Object(object) | Base::Generic(object)) = base else { return };
+        let Some((region, offset)) = place else { return state.kept.forget_stack(None) };
+        let (Region::Object(object) | Region::Generic(object)) = region else { return };
         let Some(at) = offset else {
             return state.kept.forget_stack(Some((object, i128::MIN..i128::MAX)));
         };
@@ -165,9 +161,9 @@ impl Analysis<'_> {
         step: &Step,
         lane: usize,
         to: u32,
-        place: Option<(Base, Option<i128>)>,
-    ) -> Option<Form> {
-        let (Op::Load, Space::Local, Some((Base::Object(object), Some(at)))) = (step.op, step.space, place)
+        place: Option<(Region, Option<i128>)>,
+    ) -> Option<Affine> {
+        let (Op::Load, Space::Local, Some((Region::Object(object), Some(at)))) = (step.op, step.space, place)
         else {
             return None;
         };
@@ -185,15 +181,16 @@ impl Analysis<'_> {
     }
 
     fn enter(&mut self, access: Access) {
-        let end = match access.base {
-            Base::Object(it) | Base::Generic(it) => i128::from(self.size(it)),
-            Base::Parameter(..) => FARTHEST,
-            Base::Workspace => BARRIER.end,
+        let end = match access.region {
+            Region::Object(it) | Region::Generic(it) => i128::from(self.size(it)),
+            Region::Parameter(..) => FARTHEST,
+            Region::Workspace => BARRIER.end,
         };
         if access.low < 0 || access.high > end {
             self.beyond.get_or_insert_with(|| access.clone());
         }
-        let reached = self.reached.iter_mut().find(|it| it.is_like(access.base, access.reads, access.writes));
+        let reached =
+            self.reached.iter_mut().find(|it| it.is_like(access.region, access.reads, access.writes));
         match reached {
             // The needs stay what they are.
             Some(it) if access.low >= it.low && access.high <= it.high && access.align <= it.align => return,
@@ -216,63 +213,63 @@ impl Analysis<'_> {
     }
 
     /// Splits an address into the one thing that it counts from, and the rest.
-    fn split(&mut self, address: &Form) -> Option<Rc<Part>> {
+    fn split(&mut self, address: &Affine) -> Option<Rc<Part>> {
         if let Some(part) = self.parts.iter().flatten().find(|it| it.address.is_same(&address.terms)) {
             return Some(Rc::clone(part));
         }
-        let (base, rest) = self.base_of(address)?;
+        let (region, rest) = self.region_of(address)?;
         let (origin, divisor) = (self.symbols.origin(&rest), rest.divisor());
         let (terms, ends) = (rest.terms, Cell::new((u64::MAX, None, None)));
-        let part = Rc::new(Part { address: address.terms.clone(), base, terms, origin, divisor, ends });
+        let part = Rc::new(Part { address: address.terms.clone(), region, terms, origin, divisor, ends });
         self.parts[self.next_part] = Some(Rc::clone(&part));
         self.next_part = (self.next_part + 1) % self.parts.len();
         Some(part)
     }
 
-    fn base_of(&self, address: &Form) -> Option<(Base, Form)> {
-        let mut bases = address
+    fn region_of(&self, address: &Affine) -> Option<(Region, Affine)> {
+        let mut regions = address
             .terms
             .iter()
-            .filter_map(|(symbol, factor)| Some((*symbol, *factor, self.symbols.base(*symbol)?)));
-        let Some((symbol, factor, base)) = bases.next() else {
+            .filter_map(|(symbol, factor)| Some((*symbol, *factor, self.symbols.region(*symbol)?)));
+        let Some((symbol, factor, region)) = regions.next() else {
             let [upper, lower] = self.workspace()?;
             let is_workspace = address.coefficient(upper) == 1 << 32 && address.coefficient(lower) == 1;
             let mut rest = address.clone();
             rest.terms.retain(|(symbol, _)| *symbol != upper && *symbol != lower);
-            return is_workspace.then_some((Base::Workspace, rest));
+            return is_workspace.then_some((Region::Workspace, rest));
         };
-        if factor != 1 || bases.next().is_some() {
+        if factor != 1 || regions.next().is_some() {
             return None;
         }
-        Some((base, address.without(symbol)))
+        Some((region, address.without(symbol)))
     }
 
     /// Returns the bytes of an access, or why they are not known.
     fn bytes(&mut self, state: &mut State, step: &Step, part: &Part, constant: i128) -> Result<Access, Why> {
-        let Part { base, origin, .. } = *part;
+        let Part { region, origin, .. } = *part;
         let refused = |reason: &str| Err((reason.to_owned(), origin));
         let object = |object: u32| self.kernel.objects[object as usize].space;
         // 32 bits are a whole address of these spaces only.
         let is_short = matches!(step.from.first(), Some(Operand::Register(it)) if self.bits(*it) < 64);
         let is_small = |space: Space| matches!(space, Space::Shared | Space::Local | Space::Param);
-        if is_short && !matches!(base, Base::Object(it) if is_small(object(it))) {
+        if is_short && !matches!(region, Region::Object(it) if is_small(object(it))) {
             return refused("the register has no whole address of this kind of memory");
         }
-        let fits = match base {
-            Base::Parameter(..) | Base::Workspace => matches!(step.space, Space::Global | Space::Generic),
-            Base::Object(it) => match object(it) {
+        let fits = match region {
+            Region::Parameter(..) | Region::Workspace => matches!(step.space, Space::Global | Space::Generic),
+            Region::Object(it) => match object(it) {
                 Space::Global => matches!(step.space, Space::Global | Space::Generic),
                 own => own == step.space,
             },
-            Base::Generic(_) => step.space == Space::Generic,
+            Region::Generic(_) => step.space == Space::Generic,
         };
         if !fits {
             return refused("the address is of another kind of memory than the instruction accesses");
         }
-        if step.op == Op::Load && step.flag && !matches!(base, Base::Object(_)) {
+        if step.op == Op::Load && step.flag && !matches!(region, Region::Object(_)) {
             return refused("an assertion prints a text that is not in the PTX");
         }
-        if base == Base::Workspace {
+        if region == Region::Workspace {
             if !self.launch.is_cooperative {
                 return refused("the barrier of the grid needs a cooperative launch");
             }
@@ -282,7 +279,7 @@ impl Analysis<'_> {
             }
         }
         let writes = step.writes();
-        if let (true, Base::Object(it) | Base::Generic(it)) = (writes, base)
+        if let (true, Region::Object(it) | Region::Generic(it)) = (writes, region)
             && matches!(object(it), Space::Const | Space::Param)
         {
             return refused("constant memory is written");
@@ -301,8 +298,7 @@ impl Analysis<'_> {
             if remainder(stride.constant, unit) != 0 || remainder(stride.divisor(), unit) != 0 {
                 return refused("the stride of the matrix may be no multiple of 16 bytes");
             }
-            let most =
-                self.symbols.high(state, &stride, 2).and_then(|it| it.checked_mul(i128::from(element)));
+            let most = self.symbols.high(state, &stride).and_then(|it| it.checked_mul(i128::from(element)));
             let Some(most) = most else { return refused("the stride of the matrix has no bound") };
             end = end.saturating_add(most.saturating_mul(i128::from(rows) - 1));
             align = u32::try_from(row_align).unwrap_or(0);
@@ -314,7 +310,7 @@ impl Analysis<'_> {
         if remainder(part.divisor, unit) != 0 || remainder(constant, unit) != 0 {
             return refused(&format!("the address may be no multiple of {align}"));
         }
-        if let Base::Object(it) | Base::Generic(it) = base {
+        if let Region::Object(it) | Region::Generic(it) = region {
             let object = &self.kernel.objects[it as usize];
             if align > object.align {
                 return refused(&format!("{} is aligned to {}, not {align}", object.name, object.align));
@@ -322,15 +318,15 @@ impl Analysis<'_> {
         }
         let reads = step.reads();
         // What is no further than other accesses needs no better bound.
-        let (least, most) = match base {
-            Base::Object(it) | Base::Generic(it) => (0, i128::from(self.size(it)) - end),
-            Base::Workspace => (BARRIER.start, BARRIER.end - end),
-            Base::Parameter(..) => {
-                let reached = self.reached.iter().find(|it| it.is_like(base, reads, writes));
+        let (least, most) = match region {
+            Region::Object(it) | Region::Generic(it) => (0, i128::from(self.size(it)) - end),
+            Region::Workspace => (BARRIER.start, BARRIER.end - end),
+            Region::Parameter(..) => {
+                let reached = self.reached.iter().find(|it| it.is_like(region, reads, writes));
                 reached.map_or((i128::MAX, i128::MIN), |it| (it.low, it.high - end))
             }
         };
-        let offset = Form { constant, terms: part.terms.clone() };
+        let offset = Affine { constant, terms: part.terms.clone() };
         let (lowest, highest) = part.ends(&self.symbols, state);
         let within = |end: Option<i128>| end.and_then(|end| end.checked_add(constant));
         let (lowest, highest) =
@@ -343,7 +339,7 @@ impl Analysis<'_> {
             self.symbols.high_in_parts(state, &opposite, least).and_then(i128::checked_neg)
         });
         let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
-        Ok(Access { at: step.at, base, low, high, align, reads, writes, origin })
+        Ok(Access { at: step.at, region, low, high, align, reads, writes, origin })
     }
 }
 
@@ -355,6 +351,6 @@ fn add<T: PartialEq>(list: &mut Vec<T>, new: T) {
 }
 
 /// Returns an object's base in its own space.
-fn own_space(base: Base) -> Base {
-    if let Base::Generic(object) = base { Base::Object(object) } else { base }
+fn own_space(region: Region) -> Region {
+    if let Region::Generic(object) = region { Region::Object(object) } else { region }
 }

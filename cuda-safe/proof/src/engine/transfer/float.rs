@@ -4,10 +4,9 @@
 //! the number, and roundings keep the order of numbers and leave whole ones as they are. So a float between
 //! two whole numbers becomes an integer between them, however it is rounded.
 
-use crate::analysis::Analysis;
-use crate::form::Form;
-use crate::slice::{Op, Origin, Step};
-use crate::state::{Between, State, range_of};
+use crate::domain::{Affine, FloatBounds, State, range_of};
+use crate::engine::analysis::Analysis;
+use crate::ir::{Op, Origin, Step};
 
 /// Up to this, floats of a number of bits have all whole numbers.
 fn exact(bits: u32) -> i128 {
@@ -36,7 +35,7 @@ fn around(value: i128, bits: u32) -> Option<(i128, i128)> {
 
 impl Analysis<'_> {
     /// Returns the result of a step that computes with floats or makes one, of operands with these bits.
-    pub(crate) fn float(&mut self, state: &mut State, step: &Step, operands: &[Form]) -> Option<Form> {
+    pub(crate) fn float(&mut self, state: &mut State, step: &Step, operands: &[Affine]) -> Option<Affine> {
         let (bits, size) = (u32::from(step.bits), step.size);
         let is_unstable = operands.iter().any(|it| self.symbols.is_unstable(it));
         let of = |at: usize| operands.get(at).and_then(|it| self.between(it, size));
@@ -46,53 +45,49 @@ impl Analysis<'_> {
                 let from = u8::try_from(size).ok()?;
                 let value = self.symbols.reading(state, operands.first()?, from, step.is_signed);
                 let value = Some(value).filter(|it| self.is_exact(state, it, bits));
-                value.map(|value| Between { low: Some(value.clone()), high: Some(value) })
+                value.map(|value| FloatBounds { low: Some(value.clone()), high: Some(value) })
             }
-            (Op::FloatCvt, Some(Between { mut low, mut high }), _) => {
+            (Op::FloatCvt, Some(FloatBounds { mut low, mut high }), _) => {
                 for end in [&mut low, &mut high] {
                     *end = end.take().filter(|it| size <= bits || self.is_exact(state, it, bits));
                 }
-                Some(Between { low, high })
+                Some(FloatBounds { low, high })
             }
             // Infinities of both signs have no sum.
             (Op::FloatAdd, Some(first), Some(second)) => {
-                let mut sum = |a: Option<Form>, b: Option<Form>| {
+                let mut sum = |a: Option<Affine>, b: Option<Affine>| {
                     a?.plus(&b?, 1).filter(|it| self.is_exact(state, it, bits))
                 };
                 match (sum(first.low, second.low), sum(first.high, second.high)) {
-                    (Some(low), Some(high)) => Some(Between { low: Some(low), high: Some(high) }),
+                    (Some(low), Some(high)) => Some(FloatBounds { low: Some(low), high: Some(high) }),
                     _ => None,
                 }
             }
-            (Op::FloatMin, Some(first), Some(second)) => Some(Between {
+            (Op::FloatMin, Some(first), Some(second)) => Some(FloatBounds {
                 low: self.outer(state, first.low, second.low, -1),
                 high: self.inner(state, first.high, second.high, -1),
             }),
-            (Op::FloatMax, Some(first), Some(second)) => Some(Between {
+            (Op::FloatMax, Some(first), Some(second)) => Some(FloatBounds {
                 low: self.inner(state, first.low, second.low, 1),
                 high: self.outer(state, first.high, second.high, 1),
             }),
             // The other one may be a NaN. With `.NaN`, so is the result.
             (Op::FloatMin, Some(one), None) | (Op::FloatMin, None, Some(one)) if !step.flag => {
-                Some(Between { low: None, high: one.high })
+                Some(FloatBounds { low: None, high: one.high })
             }
             (Op::FloatMax, Some(one), None) | (Op::FloatMax, None, Some(one)) if !step.flag => {
-                Some(Between { low: one.low, high: None })
+                Some(FloatBounds { low: one.low, high: None })
             }
             (Op::ToInteger, float, _) => return self.rounded(state, step, float, is_unstable),
             _ => None,
         };
-        let (low, high) = range_of(step.bits, true);
-        let number = if is_unstable {
-            self.symbols.unstable(low, high, Origin::Float, step.at)
-        } else {
-            self.symbols.fresh(low, high, Origin::Float, step.at)
-        };
+        let range = range_of(step.bits, true);
+        let number = self.symbols.new_value(is_unstable, range, (Origin::Float, step.at));
         if let (Some(known), [(symbol, _)]) = (known, &number.terms[..]) {
-            let keep = |end: Option<Form>| {
-                end.filter(|it| !self.symbols.is_unstable(it) && !self.symbols.has_base(it))
+            let keep = |end: Option<Affine>| {
+                end.filter(|it| !self.symbols.is_unstable(it) && !self.symbols.has_region(it))
             };
-            let known = Between { low: keep(known.low), high: keep(known.high) };
+            let known = FloatBounds { low: keep(known.low), high: keep(known.high) };
             self.symbols.set_float(*symbol, step.bits, known);
         }
         Some(number)
@@ -104,24 +99,20 @@ impl Analysis<'_> {
         &mut self,
         state: &mut State,
         step: &Step,
-        float: Option<Between>,
+        float: Option<FloatBounds>,
         is_unstable: bool,
-    ) -> Option<Form> {
+    ) -> Option<Affine> {
         let (least, most) = range_of(step.bits, step.is_signed);
-        let Between { low, high } = float.unwrap_or_default();
+        let FloatBounds { low, high } = float.unwrap_or_default();
         // A bound on the other side of the type's range says nothing of its end.
-        let low = low.filter(|it| self.symbols.is_at_most(state, it, 2, most));
-        let high = high.filter(|it| self.symbols.is_within(state, it, 2, (least, i128::MAX)));
-        let from =
-            low.as_ref().and_then(|it| self.symbols.low(state, it, 2)).map_or(least, |it| it.max(least));
-        let to = high.as_ref().and_then(|it| self.symbols.high(state, it, 2)).map_or(most, |it| it.min(most));
+        let low = low.filter(|it| self.symbols.is_at_most(state, it, most));
+        let high = high.filter(|it| self.symbols.is_within(state, it, (least, i128::MAX)));
+        let from = low.as_ref().and_then(|it| self.symbols.low(state, it)).map_or(least, |it| it.max(least));
+        let to = high.as_ref().and_then(|it| self.symbols.high(state, it)).map_or(most, |it| it.min(most));
         if from == to {
-            return Some(Form::constant(from));
+            return Some(Affine::constant(from));
         }
-        if is_unstable {
-            return Some(self.symbols.unstable(from, to, Origin::Float, step.at));
-        }
-        let result = self.symbols.fresh(from, to, Origin::Float, step.at);
+        let result = self.symbols.new_value(is_unstable, (from, to), (Origin::Float, step.at));
         for (over, under) in [(low.as_ref(), Some(&result)), (Some(&result), high.as_ref())] {
             if let (Some(over), Some(under)) = (over, under) {
                 self.symbols.assume(state, &over.plus(under, -1)?, 0);
@@ -131,30 +122,33 @@ impl Analysis<'_> {
     }
 
     /// Returns what is known of the float that a register's bits are.
-    fn between(&self, form: &Form, bits: u32) -> Option<Between> {
-        if let Some(value) = form.as_constant() {
+    fn between(&self, expr: &Affine, bits: u32) -> Option<FloatBounds> {
+        if let Some(value) = expr.as_constant() {
             let (low, high) = around(value, bits)?;
-            return Some(Between { low: Some(Form::constant(low)), high: Some(Form::constant(high)) });
+            return Some(FloatBounds {
+                low: Some(Affine::constant(low)),
+                high: Some(Affine::constant(high)),
+            });
         }
-        match (&form.terms[..], form.constant) {
+        match (&expr.terms[..], expr.constant) {
             ([(symbol, 1)], 0) => self.symbols.float(*symbol, bits).cloned(),
             _ => None,
         }
     }
 
     /// Returns whether a whole number is one of a type that has all of its size, so that it is not rounded.
-    fn is_exact(&mut self, state: &State, form: &Form, bits: u32) -> bool {
-        self.symbols.is_within(state, form, 2, (-exact(bits), exact(bits)))
+    fn is_exact(&mut self, state: &State, expr: &Affine, bits: u32) -> bool {
+        self.symbols.is_within(state, expr, (-exact(bits), exact(bits)))
     }
 
     /// Of two bounds that both hold, returns the better one: the smaller one for -1, the larger one for 1.
-    fn inner(&mut self, state: &State, a: Option<Form>, b: Option<Form>, sign: i128) -> Option<Form> {
+    fn inner(&mut self, state: &State, a: Option<Affine>, b: Option<Affine>, sign: i128) -> Option<Affine> {
         let (Some(a), Some(b)) = (&a, &b) else { return a.or(b) };
         Some(if self.is_ordered(state, a, b, sign) { b.clone() } else { a.clone() })
     }
 
     /// Of two bounds of which one holds, returns the weaker one, if it is known which one that is.
-    fn outer(&mut self, state: &State, a: Option<Form>, b: Option<Form>, sign: i128) -> Option<Form> {
+    fn outer(&mut self, state: &State, a: Option<Affine>, b: Option<Affine>, sign: i128) -> Option<Affine> {
         let (a, b) = (a?, b?);
         if self.is_ordered(state, &a, &b, sign) {
             return Some(b);
@@ -163,8 +157,8 @@ impl Analysis<'_> {
     }
 
     /// Returns whether the second number is known to be no smaller than the first, or no larger for -1.
-    fn is_ordered(&mut self, state: &State, a: &Form, b: &Form, sign: i128) -> bool {
+    fn is_ordered(&mut self, state: &State, a: &Affine, b: &Affine, sign: i128) -> bool {
         let over = a.plus(b, -1).and_then(|it| it.times(sign));
-        over.is_some_and(|over| self.symbols.is_at_most(state, &over, 2, 0))
+        over.is_some_and(|over| self.symbols.is_at_most(state, &over, 0))
     }
 }

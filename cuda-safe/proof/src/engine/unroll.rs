@@ -1,42 +1,35 @@
 //! Goes through the rounds of a loop one by one.
 
-use crate::flow::{Ends, GaveUp, Walk};
-use crate::form::Form;
-use crate::slice::Loop;
-use crate::state::{State, Test, Value};
-
-/// Rounds that are gone through one by one.
-const MOST_ROUNDS: usize = 40;
-/// Rounds after which a loop that reads numbers from the stack may end or go on.
-const MOST_OPEN_ROUNDS: usize = 8;
-/// Steps in all that such rounds may take.
-const MOST_ROUND_STEPS: u64 = 4_000;
+use crate::domain::{Affine, State, Test, Value};
+use crate::effort::{OPEN_ROUNDS, ROUND_STEPS, ROUNDS};
+use crate::engine::interpreter::{Ends, GaveUp, Interpreter};
+use crate::ir::Loop;
 
 /// A round that did not leave the loop.
 struct Round {
     steps: u64,
     /// What is compared with zero by each test at which the round could have left the loop, in their order,
     /// and its range. `None` if a test is of another kind.
-    compared: Option<Vec<(Form, (i128, i128))>>,
+    compared: Option<Vec<(Affine, (i128, i128))>>,
 }
 
-impl Walk<'_, '_> {
+impl Interpreter<'_, '_> {
     /// Goes through the rounds one by one, if each decides whether another follows, and there are few.
-    pub(crate) fn by_rounds(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
-        if self.not_by_rounds.contains(&it.header) || self.round_steps > MOST_ROUND_STEPS {
+    pub(crate) fn unroll(&mut self, it: &Loop, entry: &State) -> Result<Option<Ends>, GaveUp> {
+        if self.not_unrolled.contains(&it.header) || self.round_steps > ROUND_STEPS {
             return Ok(None);
         }
         let (mark, before) = (self.analysis.accesses().len(), self.analysis.steps);
         let leaving = self.leaving.len();
         let (mut rounds, mut early) = (Vec::new(), Ends::new());
         let mut state = entry.clone();
-        while rounds.len() < MOST_ROUNDS {
+        while rounds.len() < ROUNDS {
             let steps = self.analysis.steps;
-            let left = MOST_ROUND_STEPS.checked_sub(self.round_steps + (steps - before));
+            let left = ROUND_STEPS.checked_sub(self.round_steps + (steps - before));
             if left.is_none_or(|left| go_on(&rounds, left)) {
                 break;
             }
-            let (backs, exits) = self.region(&it.blocks, Some(it.header), vec![(it.header, state)])?;
+            let (backs, exits) = self.pass(&it.blocks, Some(it.header), vec![(it.header, state)])?;
             let is_open = !exits.is_empty();
             early.extend(exits);
             if backs.is_empty() {
@@ -44,10 +37,10 @@ impl Walk<'_, '_> {
                 return Ok(Some(early));
             }
             // Numbers on the stack are known round by round only.
-            if is_open && (rounds.len() >= MOST_OPEN_ROUNDS || !self.reads_stack(it)) {
+            if is_open && (rounds.len() >= OPEN_ROUNDS || !self.reads_stack(it)) {
                 break;
             }
-            let Some(next) = self.meet_all(backs, it.header) else { break };
+            let Some(next) = self.join_all(backs, it.header) else { break };
             state = next;
             // A register of a function that was called is another one in the next call.
             for register in it.written.iter().map(|it| *it as usize) {
@@ -62,12 +55,12 @@ impl Walk<'_, '_> {
         self.leaving.truncate(leaving);
         self.round_steps += self.analysis.steps - before;
         self.analysis.forget(mark);
-        self.not_by_rounds.insert(it.header);
+        self.not_unrolled.insert(it.header);
         Ok(None)
     }
 
     /// Returns what the tests compared at which the last round could have left the loop.
-    fn compared(&mut self, it: &Loop, from: usize, state: &State) -> Option<Vec<(Form, (i128, i128))>> {
+    fn compared(&mut self, it: &Loop, from: usize, state: &State) -> Option<Vec<(Affine, (i128, i128))>> {
         let mut all = Vec::new();
         for (block, test) in self.leaving.get(from..)? {
             let block = self.graph.blocks.get(*block)?;
@@ -80,7 +73,7 @@ impl Walk<'_, '_> {
             }
             let Test::Compare { a, b, .. } = &**test else { return None };
             let difference = a.plus(b, -1)?;
-            let range = self.analysis.symbols.range(state, &difference, 0)?;
+            let range = self.analysis.symbols.interval_of(state, &difference)?;
             all.push((difference, range));
         }
         Some(all)
@@ -97,7 +90,7 @@ fn go_on(rounds: &[Round], left: u64) -> bool {
     if third.is_empty() || first.len() != third.len() || second.len() != third.len() {
         return false;
     }
-    let mut most = MOST_ROUNDS - rounds.len();
+    let mut most = ROUNDS - rounds.len();
     if one.steps == two.steps && two.steps == three.steps {
         most = most.min(usize::try_from(left / three.steps.max(1)).unwrap_or(most) + 1);
     }

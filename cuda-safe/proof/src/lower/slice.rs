@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Lowering, PTX};
-use crate::slice::{Effect, Graph, Kernel, Op, Operand, Origin, Space, Step};
-use crate::state::range_of;
-
-/// Branches one after the other that a branch is followed through.
-const MOST_JUMPS: u32 = 8;
+use crate::domain::range_of;
+use crate::effort::JUMPS;
+use crate::ir::{Effect, Graph, Kernel, Op, Operand, Origin, Space, Step};
 
 /// What of a register's value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,10 +47,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
 
     /// Leaves out the steps whose results nothing uses that matters. A branch around such steps alone does
     /// not matter either, and what it tests may not matter then.
-    pub(super) fn keep_what_matters(&mut self) {
+    pub(super) fn slice(&mut self) {
         self.forget_loaded_stores();
         loop {
-            self.keep_needed_steps();
+            self.remove_dead_steps();
             let steps = &mut self.kernel.steps;
             let matters: Vec<bool> = (0..steps.len()).map(|at| !is_no_choice(steps, at)).collect();
             if matters.iter().all(|it| *it) {
@@ -63,12 +61,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
         self.number_again();
     }
 
-    fn keep_needed_steps(&mut self) {
+    fn remove_dead_steps(&mut self) {
         let steps = &mut self.kernel.steps;
         let acts = |step: &Step| step.effect() != Effect::None;
         // A float that is computed from an integer is known by its range only: of the integer it matters
         // whether it may differ at each use, and no more.
-        let mut needed = vec![Matter::None; self.kernel.registers.len()];
+        let mut live = vec![Matter::None; self.kernel.registers.len()];
         let mut magnitudes = BTreeMap::new();
         for step in steps.iter().filter(|it| it.op == Op::And && it.flag) {
             magnitudes.insert(step.to[0], step.from[0]);
@@ -79,7 +77,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         loop {
             let mut changed = false;
             for step in &*steps {
-                let result = step.to.iter().map(|it| needed[*it as usize]).max().unwrap_or(Matter::None);
+                let result = step.to.iter().map(|it| live[*it as usize]).max().unwrap_or(Matter::None);
                 if !reads_stack && is_stack(step, Op::Load) && result == Matter::Value {
                     (reads_stack, changed) = (true, true);
                 }
@@ -93,7 +91,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 }
                 // A comparison of floating-point numbers is worth its work if their bits are needed anyway.
                 if step.compares_floats() {
-                    let is_needed = |it: &Operand| matches!(it, Operand::Register(it) if needed[*it as usize] == Matter::Value);
+                    let is_needed = |it: &Operand| matches!(it, Operand::Register(it) if live[*it as usize] == Matter::Value);
                     let magnitude = match &step.from[0] {
                         Operand::Register(it) => magnitudes.get(it),
                         _ => None,
@@ -107,7 +105,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
                     if let Operand::Register(it) | Operand::Negated(it) = operand {
                         let is_predicate = self.kernel.registers[*it as usize] == 1;
                         let least = if is_predicate { Matter::Value } else { own };
-                        let need = &mut needed[*it as usize];
+                        let need = &mut live[*it as usize];
                         changed |= *need < least;
                         *need = least.max(*need);
                     }
@@ -122,7 +120,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         for step in steps.iter_mut().filter(|it| it.compares_floats()) {
             let is_known =
-                |it: &Operand| !matches!(it, Operand::Register(it) if needed[*it as usize] != Matter::Value);
+                |it: &Operand| !matches!(it, Operand::Register(it) if live[*it as usize] != Matter::Value);
             if !step.from.iter().all(is_known) {
                 (step.op, step.flag) = (Op::Unknown, false);
                 step.from = vec![Operand::Number(0), Operand::Number(1)];
@@ -131,7 +129,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         for step in steps.iter_mut().filter(|it| !acts(it) && it.op != Op::Unknown) {
             let ([to], registers) = (&step.to[..], &self.kernel.registers) else { continue };
             let bits = registers[*to as usize];
-            if needed[*to as usize] != Matter::Stability || !(2..=64).contains(&bits) {
+            if live[*to as usize] != Matter::Stability || !(2..=64).contains(&bits) {
                 continue;
             }
             let is_value = |it: &Operand| matches!(it, Operand::Register(it) if registers[*it as usize] > 1);
@@ -146,14 +144,14 @@ impl<'m, 'a> Lowering<'m, 'a> {
         // What is read, but feeds neither an address nor a guard, need not be kept. Numbers on the stack keep
         // their places.
         for step in steps.iter_mut().filter(|it| it.reads()) {
-            let is_used = |it: &u32| needed[*it as usize] != Matter::None;
+            let is_used = |it: &u32| live[*it as usize] != Matter::None;
             if step.space != Space::Local || !step.to.iter().any(is_used) {
                 step.to.retain(is_used);
             }
         }
         let keeps: Vec<bool> = steps
             .iter()
-            .map(|it| acts(it) || it.to.iter().any(|it| needed[*it as usize] != Matter::None))
+            .map(|it| acts(it) || it.to.iter().any(|it| live[*it as usize] != Matter::None))
             .collect();
         keep(steps, &keeps);
     }
@@ -223,7 +221,7 @@ fn keep(steps: &mut Vec<Step>, keeps: &[bool]) {
 /// Returns whether a step is a branch whose ways all lead to one place, with nothing on them.
 fn is_no_choice(steps: &[Step], at: usize) -> bool {
     let end = |mut place: usize| {
-        for _ in 0..MOST_JUMPS {
+        for _ in 0..JUMPS {
             match steps.get(place).map(|step| (step.op, step.guard, &step.from[..])) {
                 Some((Op::Bra, None, [Operand::Number(to)])) => {
                     place = usize::try_from(*to).unwrap_or(usize::MAX);
@@ -263,7 +261,7 @@ fn share_registers(kernel: &mut Kernel) {
     let ways = graph.blocks.iter().flat_map(|block| block.next.iter().map(|next| (*next, block.end)));
     for (to, end) in ways.chain([(0, 1)]) {
         let Some(block) = graph.blocks.get(to).filter(|block| block.start < end) else { continue };
-        for register in (0..kernel.registers.len()).filter(|it| block.needed.contains(*it)) {
+        for register in (0..kernel.registers.len()).filter(|it| block.live.contains(*it)) {
             cover(register, block.start, end - 1);
         }
     }

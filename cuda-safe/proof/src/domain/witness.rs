@@ -1,6 +1,6 @@
 //! What a search for a bound keeps: bounds that were found, and a point that it tries.
 
-use crate::form::Symbol;
+use super::affine::Symbol;
 
 /// A bound that was found.
 #[derive(Debug)]
@@ -12,13 +12,13 @@ pub(super) struct Found {
 
 /// A value for each of some symbols.
 #[derive(Debug, Default)]
-pub(super) struct Point {
+pub(super) struct Witness {
     /// The number of the point that a value belongs to, and the value.
     values: Vec<(u64, i128)>,
     number: u64,
 }
 
-impl Point {
+impl Witness {
     pub(super) fn clear(&mut self, count: usize) {
         self.number += 1;
         if self.values.len() < count {

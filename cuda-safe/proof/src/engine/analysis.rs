@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::form::{Form, Symbol, Terms};
+use crate::domain::{Affine, Region, State, Symbol, Symbols, Terms, Value, range_of};
+use crate::ir::{Kernel, Operand, Origin, Space, Special};
 use crate::launch::Launch;
-use crate::slice::{Kernel, Operand, Origin, Space, Special};
-use crate::state::{Base, State, Symbols, Value, range_of};
 
 /// Offsets that no memory has: an index without a bound.
 pub(crate) const FARTHEST: i128 = 1 << 44;
@@ -17,7 +16,7 @@ pub(crate) const FARTHEST: i128 = 1 << 44;
 pub(crate) struct Access {
     /// File and line.
     pub(crate) at: (u32, u32),
-    pub(crate) base: Base,
+    pub(crate) region: Region,
     pub(crate) low: i128,
     pub(crate) high: i128,
     pub(crate) align: u32,
@@ -28,15 +27,15 @@ pub(crate) struct Access {
 
 impl Access {
     /// Returns whether it is an access of this kind to memory that counts from this.
-    pub(crate) fn is_like(&self, base: Base, reads: bool, writes: bool) -> bool {
-        (self.base, self.reads, self.writes) == (base, reads, writes)
+    pub(crate) fn is_like(&self, region: Region, reads: bool, writes: bool) -> bool {
+        (self.region, self.reads, self.writes) == (region, reads, writes)
     }
 }
 
 /// An address without its constant, split into what it counts from and the rest.
 pub(crate) struct Part {
     pub(crate) address: Terms,
-    pub(crate) base: Base,
+    pub(crate) region: Region,
     pub(crate) terms: Terms,
     pub(crate) origin: (Origin, (u32, u32)),
     /// The greatest common divisor of the rest's coefficients.
@@ -70,8 +69,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) launch: &'a Launch<'a>,
     pub(crate) symbols: Symbols,
-    bases: Vec<(Base, Form)>,
-    specials: Vec<(Special, Form)>,
+    regions: Vec<(Region, Affine)>,
+    specials: Vec<(Special, Affine)>,
     pub(crate) log: Vec<Access>,
     /// The accesses in the log taken together, one for each thing that they count from and each kind.
     pub(crate) reached: Vec<Access>,
@@ -81,16 +80,16 @@ pub(crate) struct Analysis<'a> {
     /// Whether accesses enter the log. Passes that look for a loop's invariants do not record.
     pub(crate) is_recording: bool,
     /// What is written, with the size of the elements. Loads of other sizes may be repeated.
-    pub(crate) written: Vec<(Base, u32)>,
+    pub(crate) written: Vec<(Region, u32)>,
     /// What weak loads, and loads of the read-only path, read that is used, with the size of the elements.
-    pub(crate) loaded: Vec<(Base, u32, bool)>,
+    pub(crate) loaded: Vec<(Region, u32, bool)>,
     /// Memory of which a loaded value is not stable: it is written as well.
-    pub(crate) unstable: BTreeSet<(Base, bool)>,
+    pub(crate) unstable: BTreeSet<(Region, bool)>,
     pub(crate) steps: u64,
     /// The work that may be spent.
     pub(crate) limit: u64,
     /// Whether this try takes more work: it keeps states apart, and compares floating-point numbers.
-    pub(crate) is_thorough: bool,
+    pub(crate) is_partitioned: bool,
     /// An access outside of all memory that there may be. It counts even if its pass is forgotten.
     pub(crate) beyond: Option<Access>,
     /// Why the launch is refused: nothing that comes after it changes the verdict.
@@ -107,7 +106,7 @@ impl<'a> Analysis<'a> {
             kernel,
             launch,
             symbols: Symbols::new(kernel.steps.len()),
-            bases: Vec::new(),
+            regions: Vec::new(),
             specials: Vec::new(),
             log: Vec::new(),
             reached: Vec::new(),
@@ -118,7 +117,7 @@ impl<'a> Analysis<'a> {
             loaded: Vec::new(),
             unstable: BTreeSet::new(),
             steps: 0,
-            is_thorough: false,
+            is_partitioned: false,
             beyond: None,
             doubt: None,
         }
@@ -134,13 +133,13 @@ impl<'a> Analysis<'a> {
     }
 
     /// Returns the address of a base.
-    pub(crate) fn base(&mut self, base: Base) -> Form {
-        if let Some((_, form)) = self.bases.iter().find(|(own, _)| *own == base) {
-            return form.clone();
+    pub(crate) fn region(&mut self, region: Region) -> Affine {
+        if let Some((_, expr)) = self.regions.iter().find(|(own, _)| *own == region) {
+            return expr.clone();
         }
-        let space = match base {
-            Base::Object(object) => self.kernel.objects[object as usize].space,
-            Base::Parameter(..) | Base::Generic(_) | Base::Workspace => Space::Global,
+        let space = match region {
+            Region::Object(object) => self.kernel.objects[object as usize].space,
+            Region::Parameter(..) | Region::Generic(_) | Region::Workspace => Space::Global,
         };
         let high = match space {
             Space::Shared => 1 << 24,
@@ -148,12 +147,12 @@ impl<'a> Analysis<'a> {
             Space::Param => 1 << 16,
             _ => ADDRESSES,
         };
-        let form = Form::symbol(self.symbols.new_base(base, 0, high));
-        self.bases.push((base, form.clone()));
-        form
+        let expr = Affine::symbol(self.symbols.new_region(region, 0, high));
+        self.regions.push((region, expr.clone()));
+        expr
     }
 
-    fn special(&mut self, special: Special) -> Form {
+    fn special(&mut self, special: Special) -> Affine {
         let Launch { grid, block, cluster, shared, .. } = *self.launch;
         let at = usize::from(special.0 % 3);
         let cluster = cluster.unwrap_or([1; 3]);
@@ -170,24 +169,24 @@ impl<'a> Analysis<'a> {
         let is_half = Special::WORKSPACE.contains(&special);
         let (below, is_place) = if is_half { (1 << 32, true) } else { (i128::from(count), is_place) };
         if !is_place {
-            return Form::constant(below);
+            return Affine::constant(below);
         }
         if below == 1 {
-            return Form::constant(0);
+            return Affine::constant(0);
         }
-        if let Some((_, form)) = self.specials.iter().find(|(own, _)| *own == special) {
-            return form.clone();
+        if let Some((_, expr)) = self.specials.iter().find(|(own, _)| *own == special) {
+            return expr.clone();
         }
-        let form = self.symbols.fresh(0, below - 1, Origin::Exact, (0, 0));
-        self.specials.push((special, form.clone()));
-        form
+        let expr = self.symbols.fresh(0, below - 1, Origin::Exact, (0, 0));
+        self.specials.push((special, expr.clone()));
+        expr
     }
 
     /// Returns the symbols of both halves of the workspace's address, if the kernel has read them.
     pub(crate) fn workspace(&self) -> Option<[Symbol; 2]> {
         let half = |half: Special| {
-            let (_, form) = self.specials.iter().find(|(own, _)| *own == half)?;
-            form.terms.first().map(|(symbol, _)| *symbol)
+            let (_, expr) = self.specials.iter().find(|(own, _)| *own == half)?;
+            expr.terms.first().map(|(symbol, _)| *symbol)
         };
         Some([half(Special::WORKSPACE[0])?, half(Special::WORKSPACE[1])?])
     }
@@ -202,22 +201,22 @@ impl<'a> Analysis<'a> {
         first.and_then(|it| u32::try_from(it).ok()).unwrap_or(object)
     }
 
-    pub(crate) fn number(&mut self, state: &State, operand: Operand, at: (u32, u32)) -> Form {
+    pub(crate) fn number(&mut self, state: &State, operand: Operand, at: (u32, u32)) -> Affine {
         match operand {
             Operand::Register(register) => match state.registers.get(register as usize) {
-                Some(Value::Number(form)) => self.symbols.used(form),
+                Some(Value::Number(expr)) => self.symbols.used(expr),
                 _ => {
-                    let (low, high) = range_of(self.bits(register), true);
-                    self.symbols.unstable(low, high, Origin::Unwritten, at)
+                    let range = range_of(self.bits(register), true);
+                    self.symbols.new_value(true, range, (Origin::Unwritten, at))
                 }
             },
-            Operand::Number(value) => Form::constant(i128::from(value)),
+            Operand::Number(value) => Affine::constant(i128::from(value)),
             Operand::Object(object) => {
                 let object = self.object(object);
-                self.base(Base::Object(object))
+                self.region(Region::Object(object))
             }
             Operand::Special(special) => self.special(special),
-            Operand::Negated(_) => self.symbols.unstable(0, 1, Origin::Unwritten, at),
+            Operand::Negated(_) => self.symbols.new_value(true, (0, 1), (Origin::Unwritten, at)),
         }
     }
 

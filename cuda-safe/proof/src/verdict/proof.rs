@@ -3,15 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::analysis::{Access, Analysis, Doubt, FARTHEST};
-use crate::flow::{GaveUp, Walk};
+use crate::domain::Region;
+use crate::effort::BUDGET;
+use crate::engine::{Access, Analysis, Doubt, FARTHEST, GaveUp, Interpreter};
+use crate::ir::{Effect, Kernel, Op, Origin, Space};
 use crate::launch::Launch;
-use crate::slice::{Effect, Kernel, Op, Origin, Space};
-use crate::state::Base;
-
-/// Work that [`prove`] spends at most, five to twenty milliseconds. A step of the kernel counts four, and
-/// a bound of a form one, or more if its form is long or there are many facts.
-pub const BUDGET: u64 = 500_000;
 
 /// The bytes of one pointer's memory that a launch may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,16 +191,16 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
     };
     let mut left = budget;
     let mut unstable = BTreeSet::new();
-    let mut is_thorough = true;
+    let mut is_partitioned = true;
     loop {
         let mut analysis = Analysis::new(kernel, &seen, left);
         analysis.unstable.clone_from(&unstable);
-        analysis.is_thorough = is_thorough;
-        let mut walk = Walk::new(&mut analysis, &kernel.graph);
+        analysis.is_partitioned = is_partitioned;
+        let mut walk = Interpreter::new(&mut analysis, &kernel.graph);
         let end = walk.run();
         left = left.saturating_sub(walk.analysis.spent());
-        if end == Err(GaveUp::Budget) && is_thorough && walk.has_other_way {
-            is_thorough = false;
+        if end == Err(GaveUp::Budget) && is_partitioned && walk.could_partition {
+            is_partitioned = false;
             continue;
         }
         let doubt = end.err().and_then(|why| walk.doubt(why)).or_else(|| analysis.doubt.clone());
@@ -219,20 +215,20 @@ pub fn prove_within(kernel: &Kernel, launch: &Launch<'_>, budget: u64) -> Verdic
 
 /// Adds the memory of which a value that was loaded may not stay the same: the kernel writes its bytes in
 /// other pieces, which is known at the end. Returns whether there is more of it than before.
-fn adds_unstable(analysis: &Analysis<'_>, unstable: &mut BTreeSet<(Base, bool)>) -> bool {
+fn adds_unstable(analysis: &Analysis<'_>, unstable: &mut BTreeSet<(Region, bool)>) -> bool {
     let before = unstable.len();
-    for (base, element, is_read_only) in &analysis.loaded {
+    for (region, element, is_read_only) in &analysis.loaded {
         // A variable of the program may be an argument as well.
         let objects = &analysis.kernel.objects;
-        let is_variable =
-            |base: Base| matches!(base, Base::Object(it) if objects[it as usize].space == Space::Global);
-        let meets =
-            |one: Base, other: Base| one == other || is_variable(one) && matches!(other, Base::Parameter(..));
-        let conflicts = |it: &&(Base, u32)| {
-            (meets(it.0, *base) || meets(*base, it.0)) && (*is_read_only || it.1 != *element)
+        let is_variable = |region: Region| matches!(region, Region::Object(it) if objects[it as usize].space == Space::Global);
+        let meets = |one: Region, other: Region| {
+            one == other || is_variable(one) && matches!(other, Region::Parameter(..))
+        };
+        let conflicts = |it: &&(Region, u32)| {
+            (meets(it.0, *region) || meets(*region, it.0)) && (*is_read_only || it.1 != *element)
         };
         if analysis.written.iter().any(|it| conflicts(&it)) {
-            unstable.insert((*base, *is_read_only));
+            unstable.insert((*region, *is_read_only));
         }
     }
     unstable.len() > before
@@ -243,13 +239,13 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
     let mut needs: BTreeMap<(usize, u64), Need> = BTreeMap::new();
     let mut variables = BTreeMap::new();
     for access in analysis.accesses().iter().chain(&analysis.beyond) {
-        let Access { at, base, low, high, align, reads, writes, origin } = *access;
+        let Access { at, region, low, high, align, reads, writes, origin } = *access;
         let refused = |reason: &str| {
             let doubt = Doubt { at, reason: reason.to_owned(), origin };
             Verdict::Refused(refusal(kernel, &doubt, low < 0))
         };
-        match base {
-            Base::Object(object) | Base::Generic(object) => {
+        match region {
+            Region::Object(object) | Region::Generic(object) => {
                 let bytes = i128::from(analysis.size(object));
                 let object = &kernel.objects[object as usize];
                 if low < 0 || high > bytes {
@@ -271,8 +267,8 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                 }
             }
             // It was compared with the barrier's bytes.
-            Base::Workspace => {}
-            Base::Parameter(parameter, offset) => {
+            Region::Workspace => {}
+            Region::Parameter(parameter, offset) => {
                 let narrow = |bound: i128| i64::try_from(bound).ok().filter(|_| bound.abs() < FARTHEST);
                 let (Some(low), Some(high)) = (narrow(low), narrow(high)) else {
                     return refused("the index has no bound");
@@ -394,8 +390,8 @@ impl Kernel {
     /// analysis does not know. A build script can warn of them. An empty list promises nothing.
     #[must_use]
     pub fn doubts(&self) -> Vec<Refusal> {
-        let doubt = |step: &crate::slice::Step| {
-            let [crate::slice::Operand::Number(text)] = step.from[..] else { return None };
+        let doubt = |step: &crate::ir::Step| {
+            let [crate::ir::Operand::Number(text)] = step.from[..] else { return None };
             let text = self.texts.get(usize::try_from(text).ok()?)?;
             let origin = (Origin::Exact, step.at);
             Some(refusal(self, &Doubt { at: step.at, reason: text.clone(), origin }, false))
@@ -407,7 +403,7 @@ impl Kernel {
     /// analysis does not know, before the first branch.
     #[must_use]
     pub fn never(&self) -> Option<Refusal> {
-        let is_end = |step: &&crate::slice::Step| matches!(step.effect(), Effect::Jump | Effect::Refuse);
+        let is_end = |step: &&crate::ir::Step| matches!(step.effect(), Effect::Jump | Effect::Refuse);
         let first = self.steps.iter().find(is_end)?;
         // It is the first doubt of all.
         self.doubts().into_iter().next().filter(|_| first.op == Op::Refuse && first.guard.is_none())

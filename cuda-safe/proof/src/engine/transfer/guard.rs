@@ -2,13 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::analysis::Analysis;
-use crate::form::{Form, Symbol, remainder};
-use crate::slice::{Op, Operand, Step};
-use crate::state::{State, Test, Value, range_of};
-
-/// Tests within tests: of deeper ones nothing is known.
-const DEEPEST: u8 = 32;
+use crate::domain::{Affine, State, Symbol, Test, Value, range_of, remainder};
+use crate::effort::TEST_DEPTH;
+use crate::engine::analysis::Analysis;
+use crate::ir::{Op, Operand, Step};
 
 impl Analysis<'_> {
     pub(crate) fn test(&self, state: &State, operand: Operand) -> Rc<Test> {
@@ -25,27 +22,27 @@ impl Analysis<'_> {
     }
 
     /// Adds to the state that a test has an outcome. Returns whether it can have it.
-    pub(crate) fn refine(&mut self, state: &mut State, test: &Test, outcome: bool) -> bool {
+    pub(crate) fn assume(&mut self, state: &mut State, test: &Test, outcome: bool) -> bool {
         self.symbols.work += 1;
         match test {
             // Tests of the same tests are as many as the power of their depth.
             _ if self.symbols.work > self.limit => true,
             Test::Unknown => true,
             Test::Is(value) => *value == outcome,
-            Test::Not(inner) => self.refine(state, inner, !outcome),
+            Test::Not(inner) => self.assume(state, inner, !outcome),
             Test::And(one, other, _) if outcome => {
-                self.refine(state, one, true) && self.refine(state, other, true)
+                self.assume(state, one, true) && self.assume(state, other, true)
             }
             Test::And(one, other, _) => {
                 let (mut first, mut second) = (state.case(), state.case());
-                let facts =
-                    match (self.refine(&mut first, one, outcome), self.refine(&mut second, other, outcome)) {
-                        (true, true) => self.symbols.common_facts(&first, &second),
+                let constraints =
+                    match (self.assume(&mut first, one, outcome), self.assume(&mut second, other, outcome)) {
+                        (true, true) => self.symbols.join_constraints(&first, &second),
                         (true, false) => first,
                         (false, true) => second,
                         (false, false) => return false,
                     };
-                state.set_facts(facts);
+                state.set_constraints(constraints);
                 true
             }
             Test::Compare { op, bits, is_signed, a, b } => {
@@ -68,15 +65,15 @@ impl Analysis<'_> {
         state: &mut State,
         op: Op,
         (bits, is_signed): (u8, bool),
-        a: &Form,
-        b: &Form,
+        a: &Affine,
+        b: &Affine,
     ) -> bool {
         let mut is_signed = is_signed;
         if matches!(op, Op::Eq | Op::Ne) {
-            // Either reading will do: take one that keeps both forms.
+            // Either reading will do: take one that keeps both expressions.
             let mut keeps = |is_signed: bool| {
                 let range = range_of(bits, is_signed);
-                [a, b].iter().all(|form| self.symbols.is_within(state, form, 2, range))
+                [a, b].iter().all(|expr| self.symbols.is_within(state, expr, range))
             };
             is_signed = keeps(true) || !keeps(false);
         }
@@ -107,7 +104,7 @@ impl Analysis<'_> {
                 if let Some(value) = over.as_constant() {
                     return value != 0;
                 }
-                let Some((low, high)) = symbols.range(state, &over, 2) else { return true };
+                let Some((low, high)) = symbols.range(state, &over) else { return true };
                 let step = over.divisor().max(1);
                 match (low, high) {
                     (0, 0) => symbols.is_unstable(&over),
@@ -119,26 +116,26 @@ impl Analysis<'_> {
         }
     }
 
-    /// Puts what is known to be zero to use: the registers get forms without the number of a loop's rounds.
-    /// Where the loop was passed by, nobody knows that number.
-    fn substitute(&self, state: &mut State, zero: &Form) {
+    /// Puts what is known to be zero to use: the registers get expressions without the number of a loop's
+    /// rounds. Where the loop was passed by, nobody knows that number.
+    fn substitute(&self, state: &mut State, zero: &Affine) {
         let common = zero.divisor().max(1);
-        let zero = Form {
+        let zero = Affine {
             constant: zero.constant / common,
             terms: zero.terms.iter().map(|(symbol, factor)| (*symbol, factor / common)).collect(),
         };
         let is_single =
             |(symbol, factor): &&(Symbol, i128)| factor.abs() == 1 && self.symbols.counts_rounds(*symbol);
         let Some((symbol, factor)) = zero.terms.iter().rev().find(is_single).copied() else { return };
-        let Some(equal) = zero.times(-factor).and_then(|it| it.plus(&Form::symbol(symbol), 1)) else {
+        let Some(equal) = zero.times(-factor).and_then(|it| it.plus(&Affine::symbol(symbol), 1)) else {
             return;
         };
         for value in &mut state.registers {
-            if let Value::Number(form) = value
-                && form.coefficient(symbol) != 0
-                && let Some(new) = form.replace(symbol, &equal)
+            if let Value::Number(expr) = value
+                && expr.coefficient(symbol) != 0
+                && let Some(new) = expr.replace(symbol, &equal)
             {
-                *form = new;
+                *expr = new;
             }
         }
     }
@@ -149,7 +146,7 @@ impl Analysis<'_> {
             (Op::PredAnd, [one, other]) => and(&self.test(state, *one), &self.test(state, *other)),
             (Op::PredOr, [one, other]) => or(&self.test(state, *one), &self.test(state, *other)),
             (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, [a, b])
-                if self.is_thorough || !step.flag =>
+                if self.is_partitioned || !step.flag =>
             {
                 let (a, b) = (self.number(state, *a, step.at), self.number(state, *b, step.at));
                 if self.symbols.is_unstable(&a) || self.symbols.is_unstable(&b) {
@@ -183,9 +180,9 @@ impl Analysis<'_> {
     }
 
     /// Returns the test of whether a number of so many bits, which is the same at each use, is below zero.
-    pub(crate) fn is_negative(&self, form: &Form, bits: u8) -> Rc<Test> {
-        let known = match form.terms[..] {
-            [term] if form.constant == 0 => self.symbols.sign(term, bits),
+    pub(crate) fn is_negative(&self, expr: &Affine, bits: u8) -> Rc<Test> {
+        let known = match expr.terms[..] {
+            [term] if expr.constant == 0 => self.symbols.sign(term, bits),
             _ => None,
         };
         known.unwrap_or_else(|| {
@@ -193,8 +190,8 @@ impl Analysis<'_> {
                 op: Op::Lt,
                 bits,
                 is_signed: true,
-                a: form.clone(),
-                b: Form::constant(0),
+                a: expr.clone(),
+                b: Affine::constant(0),
             })
         })
     }
@@ -219,7 +216,7 @@ fn and(one: &Rc<Test>, other: &Rc<Test>) -> Rc<Test> {
         (_, Test::Is(true)) => Rc::clone(one),
         (Test::Is(false), _) | (_, Test::Is(false)) => Rc::new(Test::Is(false)),
         _ => match depth(one).max(depth(other)) {
-            DEEPEST.. => Rc::new(Test::Unknown),
+            TEST_DEPTH.. => Rc::new(Test::Unknown),
             depth => Rc::new(Test::And(Rc::clone(one), Rc::clone(other), depth + 1)),
         },
     }
