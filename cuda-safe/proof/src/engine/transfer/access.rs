@@ -313,7 +313,10 @@ impl Analysis<'_> {
         if let Region::Object(it) | Region::Generic(it) = region {
             let object = &self.kernel.objects[it as usize];
             if align > object.align {
-                return refused(&format!("{} is aligned to {}, not {align}", object.name, object.align));
+                let said = format!("{} is aligned to {}, not {align}", object.spelled(), object.align);
+                // The stack is the compiler's.
+                let remedy = format!(": declare it with `__align__({align})`");
+                return refused(&(said + if object.space == Space::Local { "" } else { &remedy }));
             }
         }
         let reads = step.reads();
