@@ -634,6 +634,8 @@ mod tests {
             template __global__ void reduce<float, 256>(const float* in, float* out);
             template __global__ void reduce<unsigned, TILE>(const unsigned* in, unsigned* out);
             template <> __global__ void reduce<Scale, 1>(const Scale* in, Scale* out) { out[0] = in[0]; }
+            template <bool A, int N, bool B> __global__ void flags(float* data, int (*rows)[4], Scale by) {}
+            template __global__ void flags<true, (2 > 1), false>(float* __restrict__, int (*)[4], Scale);
             std::vector<float> host(std::vector<float>& v) {
                 scale<<<1, 256>>>(v.data(), {}, 0, 1);
                 return v;
@@ -652,6 +654,8 @@ mod tests {
             "#[link_name = \"_Z6reduceIfLi256EEvPKT_PS0_\"]",
             "static reduce_unsigned_int_16: ::cuda_safe::launch::Checked<(*const u32, *mut u32)>",
             "static reduce_Scale_1: ::cuda_safe::launch::Checked<(*const Scale, *mut Scale)>",
+            "static flags_true_1_false: ",
+            ".with_parameter_names(&[\"data\", \"#2\", \"by\"])",
             "static factors: ::cuda_safe::launch::Symbol<f32>",
             "pub const TILE : u32 = 16",
         ] {

@@ -490,6 +490,34 @@ impl File {
         Some(self.tokens.get(first)?.range.start..self.tokens.get(last)?.range.end)
     }
 
+    /// Gives arguments of an instance of a template that are written as `true` or `false` these names: for
+    /// libclang they are numbers.
+    fn name_truths(&self, range: &Range<usize>, name: &str, arguments: &mut [String]) {
+        let (mut at, end) = (self.token_at(range.start), self.token_at(range.end));
+        let word = |at: usize| self.tokens.get(at).map_or("", |token| self.text(&token.range));
+        while at < end && !(word(at) == name && word(at + 1) == "<") {
+            at += 1;
+        }
+        let (mut depth, mut argument) = (0_u32, 0);
+        while at + 1 < end {
+            at += 1;
+            match word(at) {
+                "<" => depth += 1,
+                ">" if depth == 1 => return,
+                ">" => depth -= 1,
+                "(" => at = lexer::closing(&self.tokens, at),
+                "," if depth == 1 => argument += 1,
+                truth @ ("true" | "false") if depth == 1 => {
+                    let is_all = ["<", ","].contains(&word(at - 1)) && [",", ">"].contains(&word(at + 1));
+                    if let Some(number) = arguments.get_mut(argument).filter(|_| is_all) {
+                        truth.clone_into(number);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Returns the name that a statement declares, and whether it is that of a function.
     fn declared(&self, statement: Range<usize>) -> Option<(String, bool)> {
         let (start, end) = (self.token_at(statement.start), self.token_at(statement.end));
@@ -776,8 +804,11 @@ impl Reading<'_> {
                 if arguments.is_some() {
                     self.instantiated.insert(cursor.template().identity());
                 }
-                let arguments = arguments.unwrap_or_default();
-                let parameters = parameters(file, &range, &shapes, &self.class_instances);
+                let mut arguments = arguments.unwrap_or_default();
+                file.name_truths(&range, &name, &mut arguments);
+                // An instance often names types alone.
+                let names = cursor.template().parameter_names();
+                let parameters = parameters(file, &range, (&shapes, &names), &self.class_instances);
                 let prototype = prototype(&name, &arguments, &parameters, &cursor.mangled());
                 // Before the comment of the kernel.
                 let place = file.end_before(range.start);
@@ -1050,16 +1081,21 @@ fn place_structs(
     text
 }
 
-/// Returns the parameters of a kernel in brackets, with structs for instances of class templates.
+/// Returns the parameters of a kernel in brackets, with structs for instances of class templates. Those without
+/// a name get that of the template.
 fn parameters(
     file: &File,
     range: &Range<usize>,
-    shapes: &[(Cursor<'_>, Option<Shape>)],
+    (shapes, names): (&[(Cursor<'_>, Option<Shape>)], &[String]),
     instances: &Instances,
 ) -> String {
-    let named = |cursor: &Cursor<'_>| Shape::declare_named(cursor.declared_type(), &cursor.name());
     let is_instance = |shape: &Shape| instances.contains_key(&shape.instance);
-    if !shapes.iter().any(|(it, shape)| shape.as_ref().is_some_and(is_instance) || named(it).is_some()) {
+    let is_usual = |(it, shape): &(Cursor<'_>, Option<Shape>)| {
+        !shape.as_ref().is_some_and(is_instance)
+            && Shape::declare_named(it.declared_type(), "").is_none()
+            && (names.is_empty() || !it.name().is_empty())
+    };
+    if shapes.iter().all(is_usual) {
         let (start, end) = (file.token_at(range.start), file.token_at(range.end));
         let open = (start..end).rev().find(|at| {
             file.tokens.get(*at).is_some_and(|token| token.is(b'('))
@@ -1068,14 +1104,22 @@ fn parameters(
         let open = open.and_then(|open| file.tokens.get(open));
         return open.map_or("()", |token| file.text(&(token.range.start..range.end))).to_owned();
     }
-    let parameter = |(cursor, shape): &(Cursor<'_>, Option<Shape>)| {
-        let placed = |shape: &Shape| {
-            Some(shape.declare(instances.get(&shape.instance)?.placed.as_ref()?, &cursor.name()))
+    let parameter = |(at, (cursor, shape)): (usize, &(Cursor<'_>, Option<Shape>))| {
+        let own = Some(cursor.name()).filter(|name| !name.is_empty());
+        let name = own.as_ref().or_else(|| names.get(at)).map_or("", |name| name);
+        let placed =
+            |shape: &Shape| Some(shape.declare(instances.get(&shape.instance)?.placed.as_ref()?, name));
+        let written = || {
+            let (_, place) = cursor.place()?;
+            let text = file.text(&place);
+            // The name of a pointer to a function or to an array is within its type.
+            let is_behind = own.is_none() && !text.contains(['(', '[']);
+            Some(if is_behind { format!("{text} {name}") } else { text.to_owned() })
         };
-        let own = || cursor.place().map(|(_, place)| file.text(&place).to_owned());
-        shape.as_ref().and_then(placed).or_else(|| named(cursor)).or_else(own)
+        let named = || Shape::declare_named(cursor.declared_type(), name);
+        shape.as_ref().and_then(placed).or_else(named).or_else(written)
     };
-    let parameters: Vec<_> = shapes.iter().filter_map(parameter).collect();
+    let parameters: Vec<_> = shapes.iter().enumerate().filter_map(parameter).collect();
     format!("({})", parameters.join(", "))
 }
 
