@@ -44,10 +44,8 @@ mod documents {
     struct Library;
     #[doc = include_str!("../cuda-safe/docs/other-libraries.md")]
     struct OtherLibraries;
-    #[doc = include_str!("../cuda-safe/docs/coming-from-cudarc.md")]
-    struct ComingFromCudarc;
-    #[doc = include_str!("../cuda-safe/docs/coming-from-own-ffi.md")]
-    struct ComingFromOwnFfi;
+    #[doc = include_str!("../cuda-safe/docs/coming-from.md")]
+    struct ComingFrom;
     #[doc = include_str!("../cuda-safe/docs/compared.md")]
     struct Compared;
 }

@@ -14,8 +14,7 @@
 //! | [`library`] | generic functions over memory and streams, a package with kernels, its tests |
 //! | [`other_libraries`] | cuBLAS, NCCL, MPI and your own CUDA C++, over streams and memory of this crate |
 //! | [`compared`] | one program in six libraries, and what each does with streams, memory and errors |
-//! | [`coming_from_cudarc`] | 25 lines of cudarc, and ours |
-//! | [`coming_from_own_ffi`] | three races of programs that bind the runtime themselves |
+//! | [`coming_from`] | lines of cudarc and ours, and programs that bind the runtime themselves |
 //! | [`glossary`] | the words of the documents |
 //! | [`support`] | supported versions, for how long, and what counts as a breaking change |
 //! | [`names`] | the appendix: every name of CUDA C++ and its counterpart |
@@ -57,13 +56,9 @@ pub mod graphs {}
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/7-devices.md"))]
 pub mod devices {}
 
-/// How a port finds the races of the C++ program.
+/// How a port finds the races of the C++ program, and the launch that failed.
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/8-races.md"))]
 pub mod races {}
-
-/// From the failure of a kernel to the line that launched it.
-#[cfg_attr(not(doctest), doc = include_str!("../docs/which-launch-failed.md"))]
-pub mod which_launch_failed {}
 
 /// Generic functions over memory and streams, a package with kernels, its tests.
 #[cfg_attr(not(doctest), doc = include_str!("../docs/guide/9-library.md"))]
@@ -77,13 +72,9 @@ pub mod other_libraries {}
 #[cfg_attr(not(doctest), doc = include_str!("../docs/compared.md"))]
 pub mod compared {}
 
-/// 25 lines of cudarc, and ours.
-#[cfg_attr(not(doctest), doc = include_str!("../docs/coming-from-cudarc.md"))]
-pub mod coming_from_cudarc {}
-
-/// Three races of programs that bind the runtime themselves.
-#[cfg_attr(not(doctest), doc = include_str!("../docs/coming-from-own-ffi.md"))]
-pub mod coming_from_own_ffi {}
+/// Lines of cudarc and ours, and programs that bind the runtime themselves.
+#[cfg_attr(not(doctest), doc = include_str!("../docs/coming-from.md"))]
+pub mod coming_from {}
 
 /// The words of the documents.
 #[doc = include_str!("../docs/glossary.md")]

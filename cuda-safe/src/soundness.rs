@@ -25,17 +25,13 @@
 #[doc = include_str!("../docs/hazard-programs.md")]
 pub mod hazard_programs {}
 
-/// Common errors of CUDA programs in C++.
-#[doc = include_str!("../docs/classic-mistakes.md")]
-pub mod classic_mistakes {}
+/// Common errors of CUDA programs in C++, and soundness holes of CUDA wrappers.
+#[doc = include_str!("../docs/mistakes.md")]
+pub mod mistakes {}
 
 /// Every call that destroys something, and what hardware showed.
 #[doc = include_str!("../docs/drops.md")]
 pub mod drops {}
-
-/// Common soundness holes of CUDA wrappers.
-#[doc = include_str!("../docs/holes-of-wrappers.md")]
-pub mod holes_of_wrappers {}
 
 /// What a proven launch claims, and what that rests on.
 #[doc = include_str!("../docs/proofs.md")]

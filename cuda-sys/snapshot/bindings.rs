@@ -1,5 +1,14 @@
 // What the headers of CUDA 13.5 declare, by bindgen. Do not edit.
 
+macro_rules! zeroed {
+    ($type:ty) => {
+        impl Default for $type {
+            fn default() -> Self {
+                unsafe { ::core::mem::zeroed() }
+            }
+        }
+    };
+}
 pub const CUDART_VERSION: u32 = 13050;
 pub const cudaHostAllocDefault: u32 = 0;
 pub const cudaHostAllocPortable: u32 = 1;
@@ -754,15 +763,7 @@ pub struct cudaChannelFormatDesc {
     pub w: ::core::ffi::c_int,
     pub f: cudaChannelFormatKind,
 }
-impl Default for cudaChannelFormatDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaChannelFormatDesc);
 #[repr(C)]
 #[derive(Debug)]
 pub struct cudaArray {
@@ -823,15 +824,7 @@ pub struct cudaPitchedPtr {
     pub xsize: usize,
     pub ysize: usize,
 }
-impl Default for cudaPitchedPtr {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaPitchedPtr);
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, PartialEq)]
 pub struct cudaExtent {
@@ -858,15 +851,7 @@ pub struct cudaMemcpy3DParms {
     pub extent: cudaExtent,
     pub kind: cudaMemcpyKind,
 }
-impl Default for cudaMemcpy3DParms {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpy3DParms);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemcpyNodeParams {
@@ -875,15 +860,7 @@ pub struct cudaMemcpyNodeParams {
     pub ctx: cudaExecutionContext_t,
     pub copyParams: cudaMemcpy3DParms,
 }
-impl Default for cudaMemcpyNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpyNodeParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemcpy3DPeerParms {
@@ -897,15 +874,7 @@ pub struct cudaMemcpy3DPeerParms {
     pub dstDevice: ::core::ffi::c_int,
     pub extent: cudaExtent,
 }
-impl Default for cudaMemcpy3DPeerParms {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpy3DPeerParms);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemsetParams {
@@ -916,15 +885,7 @@ pub struct cudaMemsetParams {
     pub width: usize,
     pub height: usize,
 }
-impl Default for cudaMemsetParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemsetParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemsetParamsV2 {
@@ -936,15 +897,7 @@ pub struct cudaMemsetParamsV2 {
     pub height: usize,
     pub ctx: cudaExecutionContext_t,
 }
-impl Default for cudaMemsetParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemsetParamsV2);
 pub const cudaAccessPropertyNormal: cudaAccessProperty = cudaAccessProperty(0);
 pub const cudaAccessPropertyStreaming: cudaAccessProperty = cudaAccessProperty(1);
 pub const cudaAccessPropertyPersisting: cudaAccessProperty = cudaAccessProperty(2);
@@ -960,15 +913,7 @@ pub struct cudaAccessPolicyWindow {
     pub hitProp: cudaAccessProperty,
     pub missProp: cudaAccessProperty,
 }
-impl Default for cudaAccessPolicyWindow {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaAccessPolicyWindow);
 pub type cudaHostFn_t = ::core::option::Option<unsafe extern "C" fn(userData: *mut ::core::ffi::c_void)>;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -976,15 +921,7 @@ pub struct cudaHostNodeParams {
     pub fn_: cudaHostFn_t,
     pub userData: *mut ::core::ffi::c_void,
 }
-impl Default for cudaHostNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaHostNodeParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaHostNodeParamsV2 {
@@ -993,15 +930,7 @@ pub struct cudaHostNodeParamsV2 {
     pub syncMode: ::core::ffi::c_uint,
     pub ctx: cudaExecutionContext_t,
 }
-impl Default for cudaHostNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaHostNodeParamsV2);
 pub const cudaStreamCaptureStatusNone: cudaStreamCaptureStatus = cudaStreamCaptureStatus(0);
 pub const cudaStreamCaptureStatusActive: cudaStreamCaptureStatus = cudaStreamCaptureStatus(1);
 pub const cudaStreamCaptureStatusInvalidated: cudaStreamCaptureStatus = cudaStreamCaptureStatus(2);
@@ -1158,29 +1087,13 @@ pub union cudaResourceDesc__bindgen_ty_1 {
 pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 {
     pub array: cudaArray_t,
 }
-impl Default for cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaResourceDesc__bindgen_ty_1__bindgen_ty_1);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_2 {
     pub mipmap: cudaMipmappedArray_t,
 }
-impl Default for cudaResourceDesc__bindgen_ty_1__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaResourceDesc__bindgen_ty_1__bindgen_ty_2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
@@ -1188,15 +1101,7 @@ pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
     pub desc: cudaChannelFormatDesc,
     pub sizeInBytes: usize,
 }
-impl Default for cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaResourceDesc__bindgen_ty_1__bindgen_ty_3);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
@@ -1206,43 +1111,19 @@ pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
     pub height: usize,
     pub pitchInBytes: usize,
 }
-impl Default for cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaResourceDesc__bindgen_ty_1__bindgen_ty_4);
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, PartialEq)]
 pub struct cudaResourceDesc__bindgen_ty_1__bindgen_ty_5 {
     pub reserved: [::core::ffi::c_int; 32usize],
 }
-impl Default for cudaResourceDesc__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaResourceDesc__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaResourceDesc__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaResourceDesc__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaResourceDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaResourceDesc);
 impl ::core::fmt::Debug for cudaResourceDesc {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -1265,15 +1146,7 @@ pub struct cudaResourceViewDesc {
     pub lastLayer: ::core::ffi::c_uint,
     pub reserved: [::core::ffi::c_uint; 16usize],
 }
-impl Default for cudaResourceViewDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaResourceViewDesc);
 /// Since CUDA 13.2.
 pub const cudaSharedMemoryModeDefault: cudaSharedMemoryMode = cudaSharedMemoryMode(0);
 /// Since CUDA 13.2.
@@ -1305,29 +1178,13 @@ pub union cudaPointerAttributes__bindgen_ty_1 {
     pub localityDomainOrdinal: ::core::ffi::c_int,
     pub unused: ::core::ffi::c_long,
 }
-impl Default for cudaPointerAttributes__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaPointerAttributes__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaPointerAttributes__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaPointerAttributes__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaPointerAttributes {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaPointerAttributes);
 impl ::core::fmt::Debug for cudaPointerAttributes {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -1365,15 +1222,7 @@ pub struct cudaFuncAttributes {
     pub sharedMemoryMode: cudaSharedMemoryMode,
     pub reserved: [::core::ffi::c_int; 14usize],
 }
-impl Default for cudaFuncAttributes {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaFuncAttributes);
 pub const cudaFuncAttributeMaxDynamicSharedMemorySize: cudaFuncAttribute = cudaFuncAttribute(8);
 pub const cudaFuncAttributePreferredSharedMemoryCarveout: cudaFuncAttribute = cudaFuncAttribute(9);
 pub const cudaFuncAttributeClusterDimMustBeSet: cudaFuncAttribute = cudaFuncAttribute(10);
@@ -1685,29 +1534,13 @@ pub struct cudaMemLocation__bindgen_ty_1__bindgen_ty_1 {
     pub deviceId: ::core::ffi::c_uchar,
     pub localityDomainId: ::core::ffi::c_uchar,
 }
-impl Default for cudaMemLocation__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemLocation__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaMemLocation__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaMemLocation__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaMemLocation {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemLocation);
 impl ::core::fmt::Debug for cudaMemLocation {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -1729,15 +1562,7 @@ pub struct cudaMemAccessDesc {
     pub location: cudaMemLocation,
     pub flags: cudaMemAccessFlags,
 }
-impl Default for cudaMemAccessDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemAccessDesc);
 impl ::core::fmt::Debug for cudaMemAccessDesc {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaMemAccessDesc {{ location: {:?}, flags: {:?} }}", self.location, self.flags)
@@ -1770,15 +1595,7 @@ pub struct cudaMemPoolProps {
     pub reserved: [::core::ffi::c_uchar; 53usize],
     pub reserved1: ::core::ffi::c_uchar,
 }
-impl Default for cudaMemPoolProps {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemPoolProps);
 impl ::core::fmt::Debug for cudaMemPoolProps {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -1799,15 +1616,7 @@ impl ::core::fmt::Debug for cudaMemPoolProps {
 pub struct cudaMemPoolPtrExportData {
     pub reserved: [::core::ffi::c_uchar; 64usize],
 }
-impl Default for cudaMemPoolPtrExportData {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemPoolPtrExportData);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct cudaMemAllocNodeParams {
@@ -1817,15 +1626,7 @@ pub struct cudaMemAllocNodeParams {
     pub bytesize: usize,
     pub dptr: *mut ::core::ffi::c_void,
 }
-impl Default for cudaMemAllocNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemAllocNodeParams);
 impl ::core::fmt::Debug for cudaMemAllocNodeParams {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -1844,15 +1645,7 @@ pub struct cudaMemAllocNodeParamsV2 {
     pub bytesize: usize,
     pub dptr: *mut ::core::ffi::c_void,
 }
-impl Default for cudaMemAllocNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemAllocNodeParamsV2);
 impl ::core::fmt::Debug for cudaMemAllocNodeParamsV2 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -1867,15 +1660,7 @@ impl ::core::fmt::Debug for cudaMemAllocNodeParamsV2 {
 pub struct cudaMemFreeNodeParams {
     pub dptr: *mut ::core::ffi::c_void,
 }
-impl Default for cudaMemFreeNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemFreeNodeParams);
 pub const cudaGraphMemAttrUsedMemCurrent: cudaGraphMemAttributeType = cudaGraphMemAttributeType(0);
 pub const cudaGraphMemAttrUsedMemHigh: cudaGraphMemAttributeType = cudaGraphMemAttributeType(1);
 pub const cudaGraphMemAttrReservedMemCurrent: cudaGraphMemAttributeType = cudaGraphMemAttributeType(2);
@@ -1904,15 +1689,7 @@ pub struct cudaMemcpyAttributes {
     pub dstLocHint: cudaMemLocation,
     pub flags: ::core::ffi::c_uint,
 }
-impl Default for cudaMemcpyAttributes {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpyAttributes);
 impl ::core::fmt::Debug for cudaMemcpyAttributes {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -1955,15 +1732,7 @@ pub struct cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
     pub layerHeight: usize,
     pub locHint: cudaMemLocation,
 }
-impl Default for cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -1979,38 +1748,14 @@ pub struct cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2 {
     pub array: cudaArray_t,
     pub offset: cudaOffset3D,
 }
-impl Default for cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaMemcpy3DOperand__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2);
+zeroed!(cudaMemcpy3DOperand__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaMemcpy3DOperand__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaMemcpy3DOperand__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaMemcpy3DOperand {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpy3DOperand);
 impl ::core::fmt::Debug for cudaMemcpy3DOperand {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaMemcpy3DOperand {{ type: {:?}, op: {:?} }}", self.type_, self.op)
@@ -2025,15 +1770,7 @@ pub struct cudaMemcpy3DBatchOp {
     pub srcAccessOrder: cudaMemcpySrcAccessOrder,
     pub flags: ::core::ffi::c_uint,
 }
-impl Default for cudaMemcpy3DBatchOp {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpy3DBatchOp);
 impl ::core::fmt::Debug for cudaMemcpy3DBatchOp {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2181,59 +1918,27 @@ pub struct cudaDeviceProp {
     pub hostNumaMultinodeIpcSupported: ::core::ffi::c_int,
     pub reserved: [::core::ffi::c_int; 56usize],
 }
-impl Default for cudaDeviceProp {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaDeviceProp);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaIpcEventHandle_st {
     pub reserved: [::core::ffi::c_char; 64usize],
 }
-impl Default for cudaIpcEventHandle_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaIpcEventHandle_st);
 pub type cudaIpcEventHandle_t = cudaIpcEventHandle_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaIpcMemHandle_st {
     pub reserved: [::core::ffi::c_char; 64usize],
 }
-impl Default for cudaIpcMemHandle_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaIpcMemHandle_st);
 pub type cudaIpcMemHandle_t = cudaIpcMemHandle_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaMemFabricHandle_st {
     pub reserved: [::core::ffi::c_char; 64usize],
 }
-impl Default for cudaMemFabricHandle_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemFabricHandle_st);
 pub type cudaMemFabricHandle_t = cudaMemFabricHandle_st;
 pub const cudaExternalMemoryHandleTypeOpaqueFd: cudaExternalMemoryHandleType =
     cudaExternalMemoryHandleType(1);
@@ -2276,38 +1981,14 @@ pub struct cudaExternalMemoryHandleDesc__bindgen_ty_1__bindgen_ty_1 {
     pub handle: *mut ::core::ffi::c_void,
     pub name: *const ::core::ffi::c_void,
 }
-impl Default for cudaExternalMemoryHandleDesc__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaExternalMemoryHandleDesc__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalMemoryHandleDesc__bindgen_ty_1__bindgen_ty_1);
+zeroed!(cudaExternalMemoryHandleDesc__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaExternalMemoryHandleDesc__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaExternalMemoryHandleDesc__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaExternalMemoryHandleDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalMemoryHandleDesc);
 impl ::core::fmt::Debug for cudaExternalMemoryHandleDesc {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2335,15 +2016,7 @@ pub struct cudaExternalMemoryMipmappedArrayDesc {
     pub numLevels: ::core::ffi::c_uint,
     pub reserved: [::core::ffi::c_uint; 16usize],
 }
-impl Default for cudaExternalMemoryMipmappedArrayDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalMemoryMipmappedArrayDesc);
 pub const cudaExternalSemaphoreHandleTypeOpaqueFd: cudaExternalSemaphoreHandleType =
     cudaExternalSemaphoreHandleType(1);
 pub const cudaExternalSemaphoreHandleTypeOpaqueWin32: cudaExternalSemaphoreHandleType =
@@ -2388,38 +2061,14 @@ pub struct cudaExternalSemaphoreHandleDesc__bindgen_ty_1__bindgen_ty_1 {
     pub handle: *mut ::core::ffi::c_void,
     pub name: *const ::core::ffi::c_void,
 }
-impl Default for cudaExternalSemaphoreHandleDesc__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaExternalSemaphoreHandleDesc__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreHandleDesc__bindgen_ty_1__bindgen_ty_1);
+zeroed!(cudaExternalSemaphoreHandleDesc__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaExternalSemaphoreHandleDesc__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaExternalSemaphoreHandleDesc__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaExternalSemaphoreHandleDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreHandleDesc);
 impl ::core::fmt::Debug for cudaExternalSemaphoreHandleDesc {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2455,15 +2104,7 @@ pub union cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2 {
     pub fence: *mut ::core::ffi::c_void,
     pub reserved: ::core::ffi::c_ulonglong,
 }
-impl Default for cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2);
 impl ::core::fmt::Debug for cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_2 {{ union }}")
@@ -2474,15 +2115,7 @@ impl ::core::fmt::Debug for cudaExternalSemaphoreSignalParams__bindgen_ty_1__bin
 pub struct cudaExternalSemaphoreSignalParams__bindgen_ty_1__bindgen_ty_3 {
     pub key: ::core::ffi::c_ulonglong,
 }
-impl Default for cudaExternalSemaphoreSignalParams__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreSignalParams__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaExternalSemaphoreSignalParams__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2492,15 +2125,7 @@ impl ::core::fmt::Debug for cudaExternalSemaphoreSignalParams__bindgen_ty_1 {
         )
     }
 }
-impl Default for cudaExternalSemaphoreSignalParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreSignalParams);
 impl ::core::fmt::Debug for cudaExternalSemaphoreSignalParams {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2536,15 +2161,7 @@ pub union cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2 {
     pub fence: *mut ::core::ffi::c_void,
     pub reserved: ::core::ffi::c_ulonglong,
 }
-impl Default for cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2);
 impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_2 {{ union }}")
@@ -2556,15 +2173,7 @@ pub struct cudaExternalSemaphoreWaitParams__bindgen_ty_1__bindgen_ty_3 {
     pub key: ::core::ffi::c_ulonglong,
     pub timeoutMs: ::core::ffi::c_uint,
 }
-impl Default for cudaExternalSemaphoreWaitParams__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreWaitParams__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2574,15 +2183,7 @@ impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams__bindgen_ty_1 {
         )
     }
 }
-impl Default for cudaExternalSemaphoreWaitParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreWaitParams);
 impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2655,30 +2256,14 @@ pub struct cudaDevWorkqueueConfigResource {
     pub wqConcurrencyLimit: ::core::ffi::c_uint,
     pub sharingScope: cudaDevWorkqueueConfigScope,
 }
-impl Default for cudaDevWorkqueueConfigResource {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaDevWorkqueueConfigResource);
 /// Since CUDA 13.1.
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaDevWorkqueueResource {
     pub reserved: [::core::ffi::c_uchar; 40usize],
 }
-impl Default for cudaDevWorkqueueResource {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaDevWorkqueueResource);
 /// Since CUDA 13.1.
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, PartialEq)]
@@ -2710,29 +2295,13 @@ pub union cudaDevResource_st__bindgen_ty_1 {
     pub wq: cudaDevWorkqueueResource,
     pub _oversize: [::core::ffi::c_uchar; 40usize],
 }
-impl Default for cudaDevResource_st__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaDevResource_st__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaDevResource_st__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaDevResource_st__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaDevResource_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaDevResource_st);
 impl ::core::fmt::Debug for cudaDevResource_st {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2834,15 +2403,7 @@ pub struct cudalibraryHostUniversalFunctionAndDataTable {
     pub dataTable: *mut ::core::ffi::c_void,
     pub dataWindowSize: usize,
 }
-impl Default for cudalibraryHostUniversalFunctionAndDataTable {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudalibraryHostUniversalFunctionAndDataTable);
 pub const cudaJitCacheOptionNone: cudaJit_CacheMode = cudaJit_CacheMode(0);
 pub const cudaJitCacheOptionCG: cudaJit_CacheMode = cudaJit_CacheMode(1);
 pub const cudaJitCacheOptionCA: cudaJit_CacheMode = cudaJit_CacheMode(2);
@@ -2882,15 +2443,7 @@ pub struct cudaKernelNodeParams {
     pub kernelParams: *mut *mut ::core::ffi::c_void,
     pub extra: *mut *mut ::core::ffi::c_void,
 }
-impl Default for cudaKernelNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaKernelNodeParams);
 /// Since CUDA 13.2.
 pub const cudaKernelFunctionTypeUnspecified: cudaKernelFunctionType = cudaKernelFunctionType(0);
 /// Since CUDA 13.2.
@@ -2923,29 +2476,13 @@ pub union cudaKernelNodeParamsV2__bindgen_ty_1 {
     pub kern: cudaKernel_t,
     pub cuFunc: cudaFunction_t,
 }
-impl Default for cudaKernelNodeParamsV2__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaKernelNodeParamsV2__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaKernelNodeParamsV2__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaKernelNodeParamsV2__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaKernelNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaKernelNodeParamsV2);
 impl ::core::fmt::Debug for cudaKernelNodeParamsV2 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -2969,15 +2506,7 @@ pub struct cudaExternalSemaphoreSignalNodeParams {
     pub paramsArray: *const cudaExternalSemaphoreSignalParams,
     pub numExtSems: ::core::ffi::c_uint,
 }
-impl Default for cudaExternalSemaphoreSignalNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreSignalNodeParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreSignalNodeParamsV2 {
@@ -2986,15 +2515,7 @@ pub struct cudaExternalSemaphoreSignalNodeParamsV2 {
     pub numExtSems: ::core::ffi::c_uint,
     pub ctx: cudaExecutionContext_t,
 }
-impl Default for cudaExternalSemaphoreSignalNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreSignalNodeParamsV2);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreWaitNodeParams {
@@ -3002,15 +2523,7 @@ pub struct cudaExternalSemaphoreWaitNodeParams {
     pub paramsArray: *const cudaExternalSemaphoreWaitParams,
     pub numExtSems: ::core::ffi::c_uint,
 }
-impl Default for cudaExternalSemaphoreWaitNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreWaitNodeParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaExternalSemaphoreWaitNodeParamsV2 {
@@ -3019,15 +2532,7 @@ pub struct cudaExternalSemaphoreWaitNodeParamsV2 {
     pub numExtSems: ::core::ffi::c_uint,
     pub ctx: cudaExecutionContext_t,
 }
-impl Default for cudaExternalSemaphoreWaitNodeParamsV2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaExternalSemaphoreWaitNodeParamsV2);
 pub const cudaGraphCondAssignDefault: cudaGraphConditionalHandleFlags = cudaGraphConditionalHandleFlags(1);
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -3047,15 +2552,7 @@ pub struct cudaConditionalNodeParams {
     pub phGraph_out: *mut cudaGraph_t,
     pub ctx: cudaExecutionContext_t,
 }
-impl Default for cudaConditionalNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaConditionalNodeParams);
 /// Since CUDA 13.5.
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -3069,15 +2566,7 @@ pub struct cudaMemcpyBatchNodeParams {
     pub numAttrs: usize,
     pub ctx: cudaExecutionContext_t,
 }
-impl Default for cudaMemcpyBatchNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaMemcpyBatchNodeParams);
 pub const cudaGraphNodeTypeKernel: cudaGraphNodeType = cudaGraphNodeType(0);
 pub const cudaGraphNodeTypeMemcpy: cudaGraphNodeType = cudaGraphNodeType(1);
 pub const cudaGraphNodeTypeMemset: cudaGraphNodeType = cudaGraphNodeType(2);
@@ -3117,44 +2606,20 @@ pub struct cudaChildGraphNodeParams {
     pub graph: cudaGraph_t,
     pub ownership: cudaGraphChildGraphNodeOwnership,
 }
-impl Default for cudaChildGraphNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaChildGraphNodeParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaEventRecordNodeParams {
     pub event: cudaEvent_t,
     pub ctx: cudaExecutionContext_t,
 }
-impl Default for cudaEventRecordNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaEventRecordNodeParams);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaEventWaitNodeParams {
     pub event: cudaEvent_t,
 }
-impl Default for cudaEventWaitNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaEventWaitNodeParams);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct cudaGraphNodeParams {
@@ -3181,29 +2646,13 @@ pub union cudaGraphNodeParams__bindgen_ty_1 {
     pub conditional: cudaConditionalNodeParams,
     pub memcpyBatch: cudaMemcpyBatchNodeParams,
 }
-impl Default for cudaGraphNodeParams__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaGraphNodeParams__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaGraphNodeParams__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaGraphNodeParams__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaGraphNodeParams {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaGraphNodeParams);
 impl ::core::fmt::Debug for cudaGraphNodeParams {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -3267,15 +2716,7 @@ pub struct cudaGraphInstantiateParams_st {
     pub errNode_out: cudaGraphNode_t,
     pub result_out: cudaGraphInstantiateResult,
 }
-impl Default for cudaGraphInstantiateParams_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaGraphInstantiateParams_st);
 pub type cudaGraphInstantiateParams = cudaGraphInstantiateParams_st;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
@@ -3284,15 +2725,7 @@ pub struct cudaGraphExecUpdateResultInfo_st {
     pub errorNode: cudaGraphNode_t,
     pub errorFromNode: cudaGraphNode_t,
 }
-impl Default for cudaGraphExecUpdateResultInfo_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaGraphExecUpdateResultInfo_st);
 pub type cudaGraphExecUpdateResultInfo = cudaGraphExecUpdateResultInfo_st;
 #[repr(C)]
 #[derive(Debug)]
@@ -3328,38 +2761,14 @@ pub struct cudaGraphKernelNodeUpdate__bindgen_ty_1__bindgen_ty_1 {
     pub offset: usize,
     pub size: usize,
 }
-impl Default for cudaGraphKernelNodeUpdate__bindgen_ty_1__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaGraphKernelNodeUpdate__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaGraphKernelNodeUpdate__bindgen_ty_1__bindgen_ty_1);
+zeroed!(cudaGraphKernelNodeUpdate__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaGraphKernelNodeUpdate__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaGraphKernelNodeUpdate__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaGraphKernelNodeUpdate {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaGraphKernelNodeUpdate);
 impl ::core::fmt::Debug for cudaGraphKernelNodeUpdate {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(
@@ -3493,15 +2902,7 @@ pub struct cudaLaunchAttributeValue__bindgen_ty_2 {
     pub flags: ::core::ffi::c_int,
     pub triggerAtBlockStart: ::core::ffi::c_int,
 }
-impl Default for cudaLaunchAttributeValue__bindgen_ty_2 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaLaunchAttributeValue__bindgen_ty_2);
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone, PartialEq)]
 pub struct cudaLaunchAttributeValue__bindgen_ty_3 {
@@ -3515,39 +2916,15 @@ pub struct cudaLaunchAttributeValue__bindgen_ty_4 {
     pub event: cudaEvent_t,
     pub flags: ::core::ffi::c_int,
 }
-impl Default for cudaLaunchAttributeValue__bindgen_ty_4 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaLaunchAttributeValue__bindgen_ty_4);
 #[repr(C)]
 #[derive(Debug, Copy, Clone, PartialEq)]
 pub struct cudaLaunchAttributeValue__bindgen_ty_5 {
     pub deviceUpdatable: ::core::ffi::c_int,
     pub devNode: cudaGraphDeviceNode_t,
 }
-impl Default for cudaLaunchAttributeValue__bindgen_ty_5 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-impl Default for cudaLaunchAttributeValue {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaLaunchAttributeValue__bindgen_ty_5);
+zeroed!(cudaLaunchAttributeValue);
 impl ::core::fmt::Debug for cudaLaunchAttributeValue {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaLaunchAttributeValue {{ union }}")
@@ -3560,15 +2937,7 @@ pub struct cudaLaunchAttribute_st {
     pub pad: [::core::ffi::c_char; 4usize],
     pub val: cudaLaunchAttributeValue,
 }
-impl Default for cudaLaunchAttribute_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaLaunchAttribute_st);
 impl ::core::fmt::Debug for cudaLaunchAttribute_st {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaLaunchAttribute_st {{ id: {:?}, pad: {:?}, val: {:?} }}", self.id, self.pad, self.val)
@@ -3585,15 +2954,7 @@ pub struct cudaLaunchConfig_st {
     pub attrs: *mut cudaLaunchAttribute,
     pub numAttrs: ::core::ffi::c_uint,
 }
-impl Default for cudaLaunchConfig_st {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaLaunchConfig_st);
 pub type cudaLaunchConfig_t = cudaLaunchConfig_st;
 pub const cudaDeviceNumaConfigNone: cudaDeviceNumaConfig = cudaDeviceNumaConfig(0);
 pub const cudaDeviceNumaConfigNumaNode: cudaDeviceNumaConfig = cudaDeviceNumaConfig(1);
@@ -3628,29 +2989,13 @@ pub union cudaAsyncNotificationInfo__bindgen_ty_1 {
 pub struct cudaAsyncNotificationInfo__bindgen_ty_1__bindgen_ty_1 {
     pub bytesOverBudget: ::core::ffi::c_ulonglong,
 }
-impl Default for cudaAsyncNotificationInfo__bindgen_ty_1 {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaAsyncNotificationInfo__bindgen_ty_1);
 impl ::core::fmt::Debug for cudaAsyncNotificationInfo__bindgen_ty_1 {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaAsyncNotificationInfo__bindgen_ty_1 {{ union }}")
     }
 }
-impl Default for cudaAsyncNotificationInfo {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaAsyncNotificationInfo);
 impl ::core::fmt::Debug for cudaAsyncNotificationInfo {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
         write!(f, "cudaAsyncNotificationInfo {{ type: {:?}, info: {:?} }}", self.type_, self.info)
@@ -3741,169 +3086,95 @@ pub struct cudaTextureDesc {
     pub disableTrilinearOptimization: ::core::ffi::c_int,
     pub seamlessCubemap: ::core::ffi::c_int,
 }
-impl Default for cudaTextureDesc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaTextureDesc);
 pub type cudaTextureObject_t = ::core::ffi::c_ulonglong;
 unsafe extern "C" {
     pub fn cudaDeviceReset() -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceSynchronize() -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceSetLimit(limit: cudaLimit, value: usize) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetLimit(pValue: *mut usize, limit: cudaLimit) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetTexture1DLinearMaxWidth(
         maxWidthInElements: *mut usize,
         fmtDesc: *const cudaChannelFormatDesc,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetCacheConfig(pCacheConfig: *mut cudaFuncCache) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetStreamPriorityRange(
         leastPriority: *mut ::core::ffi::c_int,
         greatestPriority: *mut ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceSetCacheConfig(cacheConfig: cudaFuncCache) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetByPCIBusId(
         device: *mut ::core::ffi::c_int,
         pciBusId: *const ::core::ffi::c_char,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetPCIBusId(
         pciBusId: *mut ::core::ffi::c_char,
         len: ::core::ffi::c_int,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaIpcGetEventHandle(handle: *mut cudaIpcEventHandle_t, event: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaIpcOpenEventHandle(event: *mut cudaEvent_t, handle: cudaIpcEventHandle_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaIpcGetMemHandle(
         handle: *mut cudaIpcMemHandle_t,
         devPtr: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaIpcOpenMemHandle(
         devPtr: *mut *mut ::core::ffi::c_void,
         handle: cudaIpcMemHandle_t,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaIpcCloseMemHandle(devPtr: *mut ::core::ffi::c_void) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceFlushGPUDirectRDMAWrites(
         target: cudaFlushGPUDirectRDMAWritesTarget,
         scope: cudaFlushGPUDirectRDMAWritesScope,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceRegisterAsyncNotification(
         device: ::core::ffi::c_int,
         callbackFunc: cudaAsyncCallback,
         userData: *mut ::core::ffi::c_void,
         callback: *mut cudaAsyncCallbackHandle_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceUnregisterAsyncNotification(
         device: ::core::ffi::c_int,
         callback: cudaAsyncCallbackHandle_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetSharedMemConfig(pConfig: *mut cudaSharedMemConfig) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceSetSharedMemConfig(config: cudaSharedMemConfig) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetLastError() -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaPeekAtLastError() -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetErrorName(error: cudaError_t) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
     pub fn cudaGetErrorString(error: cudaError_t) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
     pub fn cudaGetDeviceCount(count: *mut ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetDeviceProperties(prop: *mut cudaDeviceProp, device: ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetAttribute(
         value: *mut ::core::ffi::c_int,
         attr: cudaDeviceAttr,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetHostAtomicCapabilities(
         capabilities: *mut ::core::ffi::c_uint,
         operations: *const cudaAtomicOperation,
         count: ::core::ffi::c_uint,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetDefaultMemPool(
         memPool: *mut cudaMemPool_t,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceSetMemPool(device: ::core::ffi::c_int, memPool: cudaMemPool_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetMemPool(memPool: *mut cudaMemPool_t, device: ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetNvSciSyncAttributes(
         nvSciSyncAttrList: *mut ::core::ffi::c_void,
         device: ::core::ffi::c_int,
         flags: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetP2PAttribute(
         value: *mut ::core::ffi::c_int,
         attr: cudaDeviceP2PAttr,
         srcDevice: ::core::ffi::c_int,
         dstDevice: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetP2PAtomicCapabilities(
         capabilities: *mut ::core::ffi::c_uint,
         operations: *const cudaAtomicOperation,
@@ -3911,81 +3182,41 @@ unsafe extern "C" {
         srcDevice: ::core::ffi::c_int,
         dstDevice: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaChooseDevice(device: *mut ::core::ffi::c_int, prop: *const cudaDeviceProp) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaInitDevice(
         device: ::core::ffi::c_int,
         deviceFlags: ::core::ffi::c_uint,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaSetDevice(device: ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetDevice(device: *mut ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaSetValidDevices(device_arr: *mut ::core::ffi::c_int, len: ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaSetDeviceFlags(flags: ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetDeviceFlags(flags: *mut ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamCreate(pStream: *mut cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamCreateWithFlags(pStream: *mut cudaStream_t, flags: ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamCreateWithPriority(
         pStream: *mut cudaStream_t,
         flags: ::core::ffi::c_uint,
         priority: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamGetPriority(hStream: cudaStream_t, priority: *mut ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamGetFlags(hStream: cudaStream_t, flags: *mut ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamGetId(hStream: cudaStream_t, streamId: *mut ::core::ffi::c_ulonglong) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamGetDevice(hStream: cudaStream_t, device: *mut ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaCtxResetPersistingL2Cache() -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamCopyAttributes(dst: cudaStream_t, src: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamGetAttribute(
         hStream: cudaStream_t,
         attr: cudaLaunchAttributeID,
         value_out: *mut cudaLaunchAttributeValue,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamSetAttribute(
         hStream: cudaStream_t,
         attr: cudaLaunchAttributeID,
         value: *const cudaLaunchAttributeValue,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamDestroy(stream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamWaitEvent(
         stream: cudaStream_t,
         event: cudaEvent_t,
@@ -4002,22 +3233,14 @@ unsafe extern "C" {
         userData: *mut ::core::ffi::c_void,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamSynchronize(stream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamQuery(stream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamAttachMemAsync(
         stream: cudaStream_t,
         devPtr: *mut ::core::ffi::c_void,
         length: usize,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamBeginCapture(stream: cudaStream_t, mode: cudaStreamCaptureMode) -> cudaError_t;
 }
 /// Since CUDA 13.3.
@@ -4037,15 +3260,7 @@ pub struct cudaGraphRecaptureCallbackData {
     pub callbackFunc: cudaGraphRecaptureCallback_t,
     pub userData: *mut ::core::ffi::c_void,
 }
-impl Default for cudaGraphRecaptureCallbackData {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
+zeroed!(cudaGraphRecaptureCallbackData);
 unsafe extern "C" {
     /// Since CUDA 13.3.
     pub fn cudaStreamBeginRecaptureToGraph(
@@ -4054,8 +3269,6 @@ unsafe extern "C" {
         graph: cudaGraph_t,
         callbackData: *mut cudaGraphRecaptureCallbackData,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamBeginCaptureToGraph(
         stream: cudaStream_t,
         graph: cudaGraph_t,
@@ -4064,20 +3277,12 @@ unsafe extern "C" {
         numDependencies: usize,
         mode: cudaStreamCaptureMode,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaThreadExchangeStreamCaptureMode(mode: *mut cudaStreamCaptureMode) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamEndCapture(stream: cudaStream_t, pGraph: *mut cudaGraph_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamIsCapturing(
         stream: cudaStream_t,
         pCaptureStatus: *mut cudaStreamCaptureStatus,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamGetCaptureInfo(
         stream: cudaStream_t,
         captureStatus_out: *mut cudaStreamCaptureStatus,
@@ -4087,8 +3292,6 @@ unsafe extern "C" {
         edgeData_out: *mut *const cudaGraphEdgeData,
         numDependencies_out: *mut usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaStreamUpdateCaptureDependencies(
         stream: cudaStream_t,
         dependencies: *mut cudaGraphNode_t,
@@ -4096,84 +3299,50 @@ unsafe extern "C" {
         numDependencies: usize,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaEventCreate(event: *mut cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaEventCreateWithFlags(event: *mut cudaEvent_t, flags: ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaEventRecord(event: cudaEvent_t, stream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaEventRecordWithFlags(
         event: cudaEvent_t,
         stream: cudaStream_t,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaEventQuery(event: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaEventSynchronize(event: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaEventDestroy(event: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaEventElapsedTime(ms: *mut f32, start: cudaEvent_t, end: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaImportExternalMemory(
         extMem_out: *mut cudaExternalMemory_t,
         memHandleDesc: *const cudaExternalMemoryHandleDesc,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaExternalMemoryGetMappedBuffer(
         devPtr: *mut *mut ::core::ffi::c_void,
         extMem: cudaExternalMemory_t,
         bufferDesc: *const cudaExternalMemoryBufferDesc,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaExternalMemoryGetMappedMipmappedArray(
         mipmap: *mut cudaMipmappedArray_t,
         extMem: cudaExternalMemory_t,
         mipmapDesc: *const cudaExternalMemoryMipmappedArrayDesc,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDestroyExternalMemory(extMem: cudaExternalMemory_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaImportExternalSemaphore(
         extSem_out: *mut cudaExternalSemaphore_t,
         semHandleDesc: *const cudaExternalSemaphoreHandleDesc,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaSignalExternalSemaphoresAsync(
         extSemArray: *const cudaExternalSemaphore_t,
         paramsArray: *const cudaExternalSemaphoreSignalParams,
         numExtSems: ::core::ffi::c_uint,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaWaitExternalSemaphoresAsync(
         extSemArray: *const cudaExternalSemaphore_t,
         paramsArray: *const cudaExternalSemaphoreWaitParams,
         numExtSems: ::core::ffi::c_uint,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDestroyExternalSemaphore(extSem: cudaExternalSemaphore_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLaunchKernel(
         func: *const ::core::ffi::c_void,
         gridDim: dim3,
@@ -4182,15 +3351,11 @@ unsafe extern "C" {
         sharedMem: usize,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLaunchKernelExC(
         config: *const cudaLaunchConfig_t,
         func: *const ::core::ffi::c_void,
         args: *mut *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLaunchCooperativeKernel(
         func: *const ::core::ffi::c_void,
         gridDim: dim3,
@@ -4199,52 +3364,36 @@ unsafe extern "C" {
         sharedMem: usize,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFuncSetCacheConfig(
         func: *const ::core::ffi::c_void,
         cacheConfig: cudaFuncCache,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFuncGetAttributes(
         attr: *mut cudaFuncAttributes,
         func: *const ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFuncSetAttribute(
         func: *const ::core::ffi::c_void,
         attr: cudaFuncAttribute,
         value: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFuncGetName(
         name: *mut *const ::core::ffi::c_char,
         func: *const ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFuncGetParamInfo(
         func: *const ::core::ffi::c_void,
         paramIndex: usize,
         paramOffset: *mut usize,
         paramSize: *mut usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.2.
     pub fn cudaFuncGetParamCount(func: *const ::core::ffi::c_void, paramCount: *mut usize) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLaunchHostFunc(
         stream: cudaStream_t,
         fn_: cudaHostFn_t,
         userData: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.2.
     pub fn cudaLaunchHostFunc_v2(
         stream: cudaStream_t,
@@ -4252,30 +3401,22 @@ unsafe extern "C" {
         userData: *mut ::core::ffi::c_void,
         syncMode: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFuncSetSharedMemConfig(
         func: *const ::core::ffi::c_void,
         config: cudaSharedMemConfig,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         numBlocks: *mut ::core::ffi::c_int,
         func: *const ::core::ffi::c_void,
         blockSize: ::core::ffi::c_int,
         dynamicSMemSize: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaOccupancyAvailableDynamicSMemPerBlock(
         dynamicSmemSize: *mut usize,
         func: *const ::core::ffi::c_void,
         numBlocks: ::core::ffi::c_int,
         blockSize: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         numBlocks: *mut ::core::ffi::c_int,
         func: *const ::core::ffi::c_void,
@@ -4283,43 +3424,29 @@ unsafe extern "C" {
         dynamicSMemSize: usize,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaOccupancyMaxPotentialClusterSize(
         clusterSize: *mut ::core::ffi::c_int,
         func: *const ::core::ffi::c_void,
         launchConfig: *const cudaLaunchConfig_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaOccupancyMaxActiveClusters(
         numClusters: *mut ::core::ffi::c_int,
         func: *const ::core::ffi::c_void,
         launchConfig: *const cudaLaunchConfig_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMallocManaged(
         devPtr: *mut *mut ::core::ffi::c_void,
         size: usize,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMalloc(devPtr: *mut *mut ::core::ffi::c_void, size: usize) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMallocHost(ptr: *mut *mut ::core::ffi::c_void, size: usize) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMallocPitch(
         devPtr: *mut *mut ::core::ffi::c_void,
         pitch: *mut usize,
         width: usize,
         height: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMallocArray(
         array: *mut cudaArray_t,
         desc: *const cudaChannelFormatDesc,
@@ -4327,59 +3454,35 @@ unsafe extern "C" {
         height: usize,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFree(devPtr: *mut ::core::ffi::c_void) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFreeHost(ptr: *mut ::core::ffi::c_void) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFreeArray(array: cudaArray_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFreeMipmappedArray(mipmappedArray: cudaMipmappedArray_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaHostAlloc(
         pHost: *mut *mut ::core::ffi::c_void,
         size: usize,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaHostRegister(
         ptr: *mut ::core::ffi::c_void,
         size: usize,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaHostUnregister(ptr: *mut ::core::ffi::c_void) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaHostGetDevicePointer(
         pDevice: *mut *mut ::core::ffi::c_void,
         pHost: *mut ::core::ffi::c_void,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaHostGetFlags(pFlags: *mut ::core::ffi::c_uint, pHost: *mut ::core::ffi::c_void)
     -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMalloc3D(pitchedDevPtr: *mut cudaPitchedPtr, extent: cudaExtent) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMalloc3DArray(
         array: *mut cudaArray_t,
         desc: *const cudaChannelFormatDesc,
         extent: cudaExtent,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMallocMipmappedArray(
         mipmappedArray: *mut cudaMipmappedArray_t,
         desc: *const cudaChannelFormatDesc,
@@ -4387,79 +3490,51 @@ unsafe extern "C" {
         numLevels: ::core::ffi::c_uint,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetMipmappedArrayLevel(
         levelArray: *mut cudaArray_t,
         mipmappedArray: cudaMipmappedArray_const_t,
         level: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy3D(p: *const cudaMemcpy3DParms) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy3DPeer(p: *const cudaMemcpy3DPeerParms) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy3DAsync(p: *const cudaMemcpy3DParms, stream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy3DPeerAsync(p: *const cudaMemcpy3DPeerParms, stream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaArrayGetInfo(
         desc: *mut cudaChannelFormatDesc,
         extent: *mut cudaExtent,
         flags: *mut ::core::ffi::c_uint,
         array: cudaArray_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaArrayGetPlane(
         pPlaneArray: *mut cudaArray_t,
         hArray: cudaArray_t,
         planeIdx: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaArrayGetMemoryRequirements(
         memoryRequirements: *mut cudaArrayMemoryRequirements,
         array: cudaArray_t,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMipmappedArrayGetMemoryRequirements(
         memoryRequirements: *mut cudaArrayMemoryRequirements,
         mipmap: cudaMipmappedArray_t,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaArrayGetSparseProperties(
         sparseProperties: *mut cudaArraySparseProperties,
         array: cudaArray_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMipmappedArrayGetSparseProperties(
         sparseProperties: *mut cudaArraySparseProperties,
         mipmap: cudaMipmappedArray_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy(
         dst: *mut ::core::ffi::c_void,
         src: *const ::core::ffi::c_void,
         count: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyPeer(
         dst: *mut ::core::ffi::c_void,
         dstDevice: ::core::ffi::c_int,
@@ -4467,8 +3542,6 @@ unsafe extern "C" {
         srcDevice: ::core::ffi::c_int,
         count: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy2D(
         dst: *mut ::core::ffi::c_void,
         dpitch: usize,
@@ -4478,8 +3551,6 @@ unsafe extern "C" {
         height: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy2DToArray(
         dst: cudaArray_t,
         wOffset: usize,
@@ -4490,8 +3561,6 @@ unsafe extern "C" {
         height: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy2DFromArray(
         dst: *mut ::core::ffi::c_void,
         dpitch: usize,
@@ -4502,8 +3571,6 @@ unsafe extern "C" {
         height: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy2DArrayToArray(
         dst: cudaArray_t,
         wOffsetDst: usize,
@@ -4515,8 +3582,6 @@ unsafe extern "C" {
         height: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyToSymbol(
         symbol: *const ::core::ffi::c_void,
         src: *const ::core::ffi::c_void,
@@ -4524,8 +3589,6 @@ unsafe extern "C" {
         offset: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyFromSymbol(
         dst: *mut ::core::ffi::c_void,
         symbol: *const ::core::ffi::c_void,
@@ -4533,8 +3596,6 @@ unsafe extern "C" {
         offset: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyAsync(
         dst: *mut ::core::ffi::c_void,
         src: *const ::core::ffi::c_void,
@@ -4542,8 +3603,6 @@ unsafe extern "C" {
         kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyPeerAsync(
         dst: *mut ::core::ffi::c_void,
         dstDevice: ::core::ffi::c_int,
@@ -4552,8 +3611,6 @@ unsafe extern "C" {
         count: usize,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyBatchAsync(
         dsts: *const *mut ::core::ffi::c_void,
         srcs: *const *const ::core::ffi::c_void,
@@ -4564,16 +3621,12 @@ unsafe extern "C" {
         numAttrs: usize,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy3DBatchAsync(
         numOps: usize,
         opList: *mut cudaMemcpy3DBatchOp,
         flags: ::core::ffi::c_ulonglong,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.2.
     pub fn cudaMemcpyWithAttributesAsync(
         dst: *mut ::core::ffi::c_void,
@@ -4582,16 +3635,12 @@ unsafe extern "C" {
         attr: *mut cudaMemcpyAttributes,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.2.
     pub fn cudaMemcpy3DWithAttributesAsync(
         op: *mut cudaMemcpy3DBatchOp,
         flags: ::core::ffi::c_ulonglong,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy2DAsync(
         dst: *mut ::core::ffi::c_void,
         dpitch: usize,
@@ -4602,8 +3651,6 @@ unsafe extern "C" {
         kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy2DToArrayAsync(
         dst: cudaArray_t,
         wOffset: usize,
@@ -4615,8 +3662,6 @@ unsafe extern "C" {
         kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpy2DFromArrayAsync(
         dst: *mut ::core::ffi::c_void,
         dpitch: usize,
@@ -4628,8 +3673,6 @@ unsafe extern "C" {
         kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyToSymbolAsync(
         symbol: *const ::core::ffi::c_void,
         src: *const ::core::ffi::c_void,
@@ -4638,8 +3681,6 @@ unsafe extern "C" {
         kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyFromSymbolAsync(
         dst: *mut ::core::ffi::c_void,
         symbol: *const ::core::ffi::c_void,
@@ -4648,15 +3689,11 @@ unsafe extern "C" {
         kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemset(
         devPtr: *mut ::core::ffi::c_void,
         value: ::core::ffi::c_int,
         count: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemset2D(
         devPtr: *mut ::core::ffi::c_void,
         pitch: usize,
@@ -4664,23 +3701,17 @@ unsafe extern "C" {
         width: usize,
         height: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemset3D(
         pitchedDevPtr: cudaPitchedPtr,
         value: ::core::ffi::c_int,
         extent: cudaExtent,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemsetAsync(
         devPtr: *mut ::core::ffi::c_void,
         value: ::core::ffi::c_int,
         count: usize,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemset2DAsync(
         devPtr: *mut ::core::ffi::c_void,
         pitch: usize,
@@ -4689,25 +3720,17 @@ unsafe extern "C" {
         height: usize,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemset3DAsync(
         pitchedDevPtr: cudaPitchedPtr,
         value: ::core::ffi::c_int,
         extent: cudaExtent,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetSymbolAddress(
         devPtr: *mut *mut ::core::ffi::c_void,
         symbol: *const ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetSymbolSize(size: *mut usize, symbol: *const ::core::ffi::c_void) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPrefetchAsync(
         devPtr: *const ::core::ffi::c_void,
         count: usize,
@@ -4715,8 +3738,6 @@ unsafe extern "C" {
         flags: ::core::ffi::c_uint,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPrefetchBatchAsync(
         dptrs: *mut *mut ::core::ffi::c_void,
         sizes: *mut usize,
@@ -4727,8 +3748,6 @@ unsafe extern "C" {
         flags: ::core::ffi::c_ulonglong,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemDiscardBatchAsync(
         dptrs: *mut *mut ::core::ffi::c_void,
         sizes: *mut usize,
@@ -4736,8 +3755,6 @@ unsafe extern "C" {
         flags: ::core::ffi::c_ulonglong,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemDiscardAndPrefetchBatchAsync(
         dptrs: *mut *mut ::core::ffi::c_void,
         sizes: *mut usize,
@@ -4748,8 +3765,6 @@ unsafe extern "C" {
         flags: ::core::ffi::c_ulonglong,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.4.
     pub fn cudaMemGetLocationInfo(
         devPtr: *mut ::core::ffi::c_void,
@@ -4758,16 +3773,12 @@ unsafe extern "C" {
         samplingGranularity: usize,
         location_out: *mut cudaMemLocation,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemAdvise(
         devPtr: *const ::core::ffi::c_void,
         count: usize,
         advice: cudaMemoryAdvise,
         location: cudaMemLocation,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemRangeGetAttribute(
         data: *mut ::core::ffi::c_void,
         dataSize: usize,
@@ -4775,8 +3786,6 @@ unsafe extern "C" {
         devPtr: *const ::core::ffi::c_void,
         count: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemRangeGetAttributes(
         data: *mut *mut ::core::ffi::c_void,
         dataSizes: *mut usize,
@@ -4785,8 +3794,6 @@ unsafe extern "C" {
         devPtr: *const ::core::ffi::c_void,
         count: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyToArray(
         dst: cudaArray_t,
         wOffset: usize,
@@ -4795,8 +3802,6 @@ unsafe extern "C" {
         count: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyFromArray(
         dst: *mut ::core::ffi::c_void,
         src: cudaArray_const_t,
@@ -4805,8 +3810,6 @@ unsafe extern "C" {
         count: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyArrayToArray(
         dst: cudaArray_t,
         wOffsetDst: usize,
@@ -4817,8 +3820,6 @@ unsafe extern "C" {
         count: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyToArrayAsync(
         dst: cudaArray_t,
         wOffset: usize,
@@ -4828,8 +3829,6 @@ unsafe extern "C" {
         kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemcpyFromArrayAsync(
         dst: *mut ::core::ffi::c_void,
         src: cudaArray_const_t,
@@ -4839,182 +3838,122 @@ unsafe extern "C" {
         kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMallocAsync(
         devPtr: *mut *mut ::core::ffi::c_void,
         size: usize,
         hStream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaFreeAsync(devPtr: *mut ::core::ffi::c_void, hStream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolTrimTo(memPool: cudaMemPool_t, minBytesToKeep: usize) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolSetAttribute(
         memPool: cudaMemPool_t,
         attr: cudaMemPoolAttr,
         value: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolGetAttribute(
         memPool: cudaMemPool_t,
         attr: cudaMemPoolAttr,
         value: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolSetAccess(
         memPool: cudaMemPool_t,
         descList: *const cudaMemAccessDesc,
         count: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolGetAccess(
         flags: *mut cudaMemAccessFlags,
         memPool: cudaMemPool_t,
         location: *mut cudaMemLocation,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolCreate(memPool: *mut cudaMemPool_t, poolProps: *const cudaMemPoolProps) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolDestroy(memPool: cudaMemPool_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemGetDefaultMemPool(
         memPool: *mut cudaMemPool_t,
         location: *mut cudaMemLocation,
         type_: cudaMemAllocationType,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemGetMemPool(
         memPool: *mut cudaMemPool_t,
         location: *mut cudaMemLocation,
         type_: cudaMemAllocationType,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemSetMemPool(
         location: *mut cudaMemLocation,
         type_: cudaMemAllocationType,
         memPool: cudaMemPool_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMallocFromPoolAsync(
         ptr: *mut *mut ::core::ffi::c_void,
         size: usize,
         memPool: cudaMemPool_t,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolExportToShareableHandle(
         shareableHandle: *mut ::core::ffi::c_void,
         memPool: cudaMemPool_t,
         handleType: cudaMemAllocationHandleType,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolImportFromShareableHandle(
         memPool: *mut cudaMemPool_t,
         shareableHandle: *mut ::core::ffi::c_void,
         handleType: cudaMemAllocationHandleType,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolExportPointer(
         exportData: *mut cudaMemPoolPtrExportData,
         ptr: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaMemPoolImportPointer(
         ptr: *mut *mut ::core::ffi::c_void,
         memPool: cudaMemPool_t,
         exportData: *mut cudaMemPoolPtrExportData,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaPointerGetAttributes(
         attributes: *mut cudaPointerAttributes,
         ptr: *const ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceCanAccessPeer(
         canAccessPeer: *mut ::core::ffi::c_int,
         device: ::core::ffi::c_int,
         peerDevice: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceEnablePeerAccess(
         peerDevice: ::core::ffi::c_int,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceDisablePeerAccess(peerDevice: ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphicsUnregisterResource(resource: cudaGraphicsResource_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphicsResourceSetMapFlags(
         resource: cudaGraphicsResource_t,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphicsMapResources(
         count: ::core::ffi::c_int,
         resources: *mut cudaGraphicsResource_t,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphicsUnmapResources(
         count: ::core::ffi::c_int,
         resources: *mut cudaGraphicsResource_t,
         stream: cudaStream_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphicsResourceGetMappedPointer(
         devPtr: *mut *mut ::core::ffi::c_void,
         size: *mut usize,
         resource: cudaGraphicsResource_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphicsSubResourceGetMappedArray(
         array: *mut cudaArray_t,
         resource: cudaGraphicsResource_t,
         arrayIndex: ::core::ffi::c_uint,
         mipLevel: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphicsResourceGetMappedMipmappedArray(
         mipmappedArray: *mut cudaMipmappedArray_t,
         resource: cudaGraphicsResource_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetChannelDesc(desc: *mut cudaChannelFormatDesc, array: cudaArray_const_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaCreateChannelDesc(
         x: ::core::ffi::c_int,
         y: ::core::ffi::c_int,
@@ -5022,55 +3961,35 @@ unsafe extern "C" {
         w: ::core::ffi::c_int,
         f: cudaChannelFormatKind,
     ) -> cudaChannelFormatDesc;
-}
-unsafe extern "C" {
     pub fn cudaCreateTextureObject(
         pTexObject: *mut cudaTextureObject_t,
         pResDesc: *const cudaResourceDesc,
         pTexDesc: *const cudaTextureDesc,
         pResViewDesc: *const cudaResourceViewDesc,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDestroyTextureObject(texObject: cudaTextureObject_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetTextureObjectResourceDesc(
         pResDesc: *mut cudaResourceDesc,
         texObject: cudaTextureObject_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetTextureObjectTextureDesc(
         pTexDesc: *mut cudaTextureDesc,
         texObject: cudaTextureObject_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetTextureObjectResourceViewDesc(
         pResViewDesc: *mut cudaResourceViewDesc,
         texObject: cudaTextureObject_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaCreateSurfaceObject(
         pSurfObject: *mut cudaSurfaceObject_t,
         pResDesc: *const cudaResourceDesc,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDestroySurfaceObject(surfObject: cudaSurfaceObject_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetSurfaceObjectResourceDesc(
         pResDesc: *mut cudaResourceDesc,
         surfObject: cudaSurfaceObject_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDriverGetVersion(driverVersion: *mut ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaRuntimeGetVersion(runtimeVersion: *mut ::core::ffi::c_int) -> cudaError_t;
 }
 pub type cudaLogsCallback_t = ::core::option::Option<
@@ -5087,32 +4006,20 @@ unsafe extern "C" {
         userData: *mut ::core::ffi::c_void,
         callback_out: *mut cudaLogsCallbackHandle,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLogsUnregisterCallback(callback: cudaLogsCallbackHandle) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLogsCurrent(iterator_out: *mut cudaLogIterator, flags: ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLogsDumpToFile(
         iterator: *mut cudaLogIterator,
         pathToFile: *const ::core::ffi::c_char,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLogsDumpToMemory(
         iterator: *mut cudaLogIterator,
         buffer: *mut ::core::ffi::c_char,
         size: *mut usize,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphCreate(pGraph: *mut cudaGraph_t, flags: ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddKernelNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5120,37 +4027,25 @@ unsafe extern "C" {
         numDependencies: usize,
         pNodeParams: *const cudaKernelNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphKernelNodeGetParams(
         node: cudaGraphNode_t,
         pNodeParams: *mut cudaKernelNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphKernelNodeSetParams(
         node: cudaGraphNode_t,
         pNodeParams: *const cudaKernelNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphKernelNodeCopyAttributes(hDst: cudaGraphNode_t, hSrc: cudaGraphNode_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphKernelNodeGetAttribute(
         hNode: cudaGraphNode_t,
         attr: cudaLaunchAttributeID,
         value_out: *mut cudaLaunchAttributeValue,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphKernelNodeSetAttribute(
         hNode: cudaGraphNode_t,
         attr: cudaLaunchAttributeID,
         value: *const cudaLaunchAttributeValue,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddMemcpyNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5158,8 +4053,6 @@ unsafe extern "C" {
         numDependencies: usize,
         pCopyParams: *const cudaMemcpy3DParms,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddMemcpyNodeToSymbol(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5171,8 +4064,6 @@ unsafe extern "C" {
         offset: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddMemcpyNodeFromSymbol(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5184,8 +4075,6 @@ unsafe extern "C" {
         offset: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddMemcpyNode1D(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5196,20 +4085,14 @@ unsafe extern "C" {
         count: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemcpyNodeGetParams(
         node: cudaGraphNode_t,
         pNodeParams: *mut cudaMemcpy3DParms,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemcpyNodeSetParams(
         node: cudaGraphNode_t,
         pNodeParams: *const cudaMemcpy3DParms,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemcpyNodeSetParamsToSymbol(
         node: cudaGraphNode_t,
         symbol: *const ::core::ffi::c_void,
@@ -5218,8 +4101,6 @@ unsafe extern "C" {
         offset: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemcpyNodeSetParamsFromSymbol(
         node: cudaGraphNode_t,
         dst: *mut ::core::ffi::c_void,
@@ -5228,8 +4109,6 @@ unsafe extern "C" {
         offset: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemcpyNodeSetParams1D(
         node: cudaGraphNode_t,
         dst: *mut ::core::ffi::c_void,
@@ -5237,8 +4116,6 @@ unsafe extern "C" {
         count: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddMemsetNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5246,20 +4123,14 @@ unsafe extern "C" {
         numDependencies: usize,
         pMemsetParams: *const cudaMemsetParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemsetNodeGetParams(
         node: cudaGraphNode_t,
         pNodeParams: *mut cudaMemsetParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemsetNodeSetParams(
         node: cudaGraphNode_t,
         pNodeParams: *const cudaMemsetParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddHostNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5267,20 +4138,14 @@ unsafe extern "C" {
         numDependencies: usize,
         pNodeParams: *const cudaHostNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphHostNodeGetParams(
         node: cudaGraphNode_t,
         pNodeParams: *mut cudaHostNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphHostNodeSetParams(
         node: cudaGraphNode_t,
         pNodeParams: *const cudaHostNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddChildGraphNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5288,19 +4153,13 @@ unsafe extern "C" {
         numDependencies: usize,
         childGraph: cudaGraph_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphChildGraphNodeGetGraph(node: cudaGraphNode_t, pGraph: *mut cudaGraph_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddEmptyNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
         pDependencies: *const cudaGraphNode_t,
         numDependencies: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddEventRecordNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5308,17 +4167,11 @@ unsafe extern "C" {
         numDependencies: usize,
         event: cudaEvent_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphEventRecordNodeGetEvent(
         node: cudaGraphNode_t,
         event_out: *mut cudaEvent_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphEventRecordNodeSetEvent(node: cudaGraphNode_t, event: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddEventWaitNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5326,14 +4179,8 @@ unsafe extern "C" {
         numDependencies: usize,
         event: cudaEvent_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphEventWaitNodeGetEvent(node: cudaGraphNode_t, event_out: *mut cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphEventWaitNodeSetEvent(node: cudaGraphNode_t, event: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddExternalSemaphoresSignalNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5341,20 +4188,14 @@ unsafe extern "C" {
         numDependencies: usize,
         nodeParams: *const cudaExternalSemaphoreSignalNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExternalSemaphoresSignalNodeGetParams(
         hNode: cudaGraphNode_t,
         params_out: *mut cudaExternalSemaphoreSignalNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExternalSemaphoresSignalNodeSetParams(
         hNode: cudaGraphNode_t,
         nodeParams: *const cudaExternalSemaphoreSignalNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddExternalSemaphoresWaitNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5362,20 +4203,14 @@ unsafe extern "C" {
         numDependencies: usize,
         nodeParams: *const cudaExternalSemaphoreWaitNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExternalSemaphoresWaitNodeGetParams(
         hNode: cudaGraphNode_t,
         params_out: *mut cudaExternalSemaphoreWaitNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExternalSemaphoresWaitNodeSetParams(
         hNode: cudaGraphNode_t,
         nodeParams: *const cudaExternalSemaphoreWaitNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddMemAllocNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5383,14 +4218,10 @@ unsafe extern "C" {
         numDependencies: usize,
         nodeParams: *mut cudaMemAllocNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemAllocNodeGetParams(
         node: cudaGraphNode_t,
         params_out: *mut cudaMemAllocNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddMemFreeNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5398,81 +4229,51 @@ unsafe extern "C" {
         numDependencies: usize,
         dptr: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphMemFreeNodeGetParams(
         node: cudaGraphNode_t,
         dptr_out: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGraphMemTrim(device: ::core::ffi::c_int) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceGetGraphMemAttribute(
         device: ::core::ffi::c_int,
         attr: cudaGraphMemAttributeType,
         value: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaDeviceSetGraphMemAttribute(
         device: ::core::ffi::c_int,
         attr: cudaGraphMemAttributeType,
         value: *mut ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphClone(pGraphClone: *mut cudaGraph_t, originalGraph: cudaGraph_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphNodeFindInClone(
         pNode: *mut cudaGraphNode_t,
         originalNode: cudaGraphNode_t,
         clonedGraph: cudaGraph_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphNodeGetType(node: cudaGraphNode_t, pType: *mut cudaGraphNodeType) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaGraphNodeGetContainingGraph(hNode: cudaGraphNode_t, phGraph: *mut cudaGraph_t) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaGraphNodeGetLocalId(hNode: cudaGraphNode_t, nodeId: *mut ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaGraphNodeGetToolsId(
         hNode: cudaGraphNode_t,
         toolsNodeId: *mut ::core::ffi::c_ulonglong,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaGraphGetId(hGraph: cudaGraph_t, graphID: *mut ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaGraphExecGetId(hGraphExec: cudaGraphExec_t, graphID: *mut ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphGetNodes(
         graph: cudaGraph_t,
         nodes: *mut cudaGraphNode_t,
         numNodes: *mut usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphGetRootNodes(
         graph: cudaGraph_t,
         pRootNodes: *mut cudaGraphNode_t,
         pNumRootNodes: *mut usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphGetEdges(
         graph: cudaGraph_t,
         from: *mut cudaGraphNode_t,
@@ -5480,24 +4281,18 @@ unsafe extern "C" {
         edgeData: *mut cudaGraphEdgeData,
         numEdges: *mut usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphNodeGetDependencies(
         node: cudaGraphNode_t,
         pDependencies: *mut cudaGraphNode_t,
         edgeData: *mut cudaGraphEdgeData,
         pNumDependencies: *mut usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphNodeGetDependentNodes(
         node: cudaGraphNode_t,
         pDependentNodes: *mut cudaGraphNode_t,
         edgeData: *mut cudaGraphEdgeData,
         pNumDependentNodes: *mut usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddDependencies(
         graph: cudaGraph_t,
         from: *const cudaGraphNode_t,
@@ -5505,8 +4300,6 @@ unsafe extern "C" {
         edgeData: *const cudaGraphEdgeData,
         numDependencies: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphRemoveDependencies(
         graph: cudaGraph_t,
         from: *const cudaGraphNode_t,
@@ -5514,52 +4307,36 @@ unsafe extern "C" {
         edgeData: *const cudaGraphEdgeData,
         numDependencies: usize,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphDestroyNode(node: cudaGraphNode_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphInstantiate(
         pGraphExec: *mut cudaGraphExec_t,
         graph: cudaGraph_t,
         flags: ::core::ffi::c_ulonglong,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphInstantiateWithFlags(
         pGraphExec: *mut cudaGraphExec_t,
         graph: cudaGraph_t,
         flags: ::core::ffi::c_ulonglong,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphInstantiateWithParams(
         pGraphExec: *mut cudaGraphExec_t,
         graph: cudaGraph_t,
         instantiateParams: *mut cudaGraphInstantiateParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecGetFlags(
         graphExec: cudaGraphExec_t,
         flags: *mut ::core::ffi::c_ulonglong,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecKernelNodeSetParams(
         hGraphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
         pNodeParams: *const cudaKernelNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecMemcpyNodeSetParams(
         hGraphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
         pNodeParams: *const cudaMemcpy3DParms,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
         hGraphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
@@ -5569,8 +4346,6 @@ unsafe extern "C" {
         offset: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
         hGraphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
@@ -5580,8 +4355,6 @@ unsafe extern "C" {
         offset: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecMemcpyNodeSetParams1D(
         hGraphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
@@ -5590,97 +4363,65 @@ unsafe extern "C" {
         count: usize,
         kind: cudaMemcpyKind,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecMemsetNodeSetParams(
         hGraphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
         pNodeParams: *const cudaMemsetParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecHostNodeSetParams(
         hGraphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
         pNodeParams: *const cudaHostNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecChildGraphNodeSetParams(
         hGraphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
         childGraph: cudaGraph_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecEventRecordNodeSetEvent(
         hGraphExec: cudaGraphExec_t,
         hNode: cudaGraphNode_t,
         event: cudaEvent_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecEventWaitNodeSetEvent(
         hGraphExec: cudaGraphExec_t,
         hNode: cudaGraphNode_t,
         event: cudaEvent_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecExternalSemaphoresSignalNodeSetParams(
         hGraphExec: cudaGraphExec_t,
         hNode: cudaGraphNode_t,
         nodeParams: *const cudaExternalSemaphoreSignalNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecExternalSemaphoresWaitNodeSetParams(
         hGraphExec: cudaGraphExec_t,
         hNode: cudaGraphNode_t,
         nodeParams: *const cudaExternalSemaphoreWaitNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphNodeSetEnabled(
         hGraphExec: cudaGraphExec_t,
         hNode: cudaGraphNode_t,
         isEnabled: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphNodeGetEnabled(
         hGraphExec: cudaGraphExec_t,
         hNode: cudaGraphNode_t,
         isEnabled: *mut ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecUpdate(
         hGraphExec: cudaGraphExec_t,
         hGraph: cudaGraph_t,
         resultInfo: *mut cudaGraphExecUpdateResultInfo,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphUpload(graphExec: cudaGraphExec_t, stream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphLaunch(graphExec: cudaGraphExec_t, stream: cudaStream_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecDestroy(graphExec: cudaGraphExec_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphDestroy(graph: cudaGraph_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphDebugDotPrint(
         graph: cudaGraph_t,
         path: *const ::core::ffi::c_char,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaUserObjectCreate(
         object_out: *mut cudaUserObject_t,
         ptr: *mut ::core::ffi::c_void,
@@ -5688,29 +4429,19 @@ unsafe extern "C" {
         initialRefcount: ::core::ffi::c_uint,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaUserObjectRetain(object: cudaUserObject_t, count: ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaUserObjectRelease(object: cudaUserObject_t, count: ::core::ffi::c_uint) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphRetainUserObject(
         graph: cudaGraph_t,
         object: cudaUserObject_t,
         count: ::core::ffi::c_uint,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphReleaseUserObject(
         graph: cudaGraph_t,
         object: cudaUserObject_t,
         count: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphAddNode(
         pGraphNode: *mut cudaGraphNode_t,
         graph: cudaGraph_t,
@@ -5719,32 +4450,22 @@ unsafe extern "C" {
         numDependencies: usize,
         nodeParams: *mut cudaGraphNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphNodeSetParams(node: cudaGraphNode_t, nodeParams: *mut cudaGraphNodeParams)
     -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.2.
     pub fn cudaGraphNodeGetParams(node: cudaGraphNode_t, nodeParams: *mut cudaGraphNodeParams)
     -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphExecNodeSetParams(
         graphExec: cudaGraphExec_t,
         node: cudaGraphNode_t,
         nodeParams: *mut cudaGraphNodeParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGraphConditionalHandleCreate(
         pHandle_out: *mut cudaGraphConditionalHandle,
         graph: cudaGraph_t,
         defaultLaunchValue: ::core::ffi::c_uint,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaGraphConditionalHandleCreate_v2(
         pHandle_out: *mut cudaGraphConditionalHandle,
@@ -5753,16 +4474,12 @@ unsafe extern "C" {
         defaultLaunchValue: ::core::ffi::c_uint,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetDriverEntryPoint(
         symbol: *const ::core::ffi::c_char,
         funcPtr: *mut *mut ::core::ffi::c_void,
         flags: ::core::ffi::c_ulonglong,
         driverStatus: *mut cudaDriverEntryPointQueryResult,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetDriverEntryPointByVersion(
         symbol: *const ::core::ffi::c_char,
         funcPtr: *mut *mut ::core::ffi::c_void,
@@ -5770,8 +4487,6 @@ unsafe extern "C" {
         flags: ::core::ffi::c_ulonglong,
         driverStatus: *mut cudaDriverEntryPointQueryResult,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryLoadData(
         library: *mut cudaLibrary_t,
         code: *const ::core::ffi::c_void,
@@ -5782,8 +4497,6 @@ unsafe extern "C" {
         libraryOptionValues: *mut *mut ::core::ffi::c_void,
         numLibraryOptions: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryLoadFromFile(
         library: *mut cudaLibrary_t,
         fileName: *const ::core::ffi::c_char,
@@ -5794,67 +4507,47 @@ unsafe extern "C" {
         libraryOptionValues: *mut *mut ::core::ffi::c_void,
         numLibraryOptions: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryUnload(library: cudaLibrary_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryGetKernel(
         pKernel: *mut cudaKernel_t,
         library: cudaLibrary_t,
         name: *const ::core::ffi::c_char,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryGetGlobal(
         dptr: *mut *mut ::core::ffi::c_void,
         bytes: *mut usize,
         library: cudaLibrary_t,
         name: *const ::core::ffi::c_char,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryGetManaged(
         dptr: *mut *mut ::core::ffi::c_void,
         bytes: *mut usize,
         library: cudaLibrary_t,
         name: *const ::core::ffi::c_char,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryGetUnifiedFunction(
         fptr: *mut *mut ::core::ffi::c_void,
         library: cudaLibrary_t,
         symbol: *const ::core::ffi::c_char,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryGetKernelCount(count: *mut ::core::ffi::c_uint, lib: cudaLibrary_t) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaLibraryEnumerateKernels(
         kernels: *mut cudaKernel_t,
         numKernels: ::core::ffi::c_uint,
         lib: cudaLibrary_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaKernelSetAttributeForDevice(
         kernel: cudaKernel_t,
         attr: cudaFuncAttribute,
         value: ::core::ffi::c_int,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaDeviceGetDevResource(
         device: ::core::ffi::c_int,
         resource: *mut cudaDevResource,
         type_: cudaDevResourceType,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaDevSmResourceSplitByCount(
         result: *mut cudaDevResource,
@@ -5864,8 +4557,6 @@ unsafe extern "C" {
         flags: ::core::ffi::c_uint,
         minCount: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaDevSmResourceSplit(
         result: *mut cudaDevResource,
@@ -5875,16 +4566,12 @@ unsafe extern "C" {
         flags: ::core::ffi::c_uint,
         groupParams: *mut cudaDevSmResourceGroupParams,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaDevResourceGenerateDesc(
         phDesc: *mut cudaDevResourceDesc_t,
         resources: *mut cudaDevResource,
         nbResources: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaGreenCtxCreate(
         phCtx: *mut cudaExecutionContext_t,
@@ -5892,34 +4579,24 @@ unsafe extern "C" {
         device: ::core::ffi::c_int,
         flags: ::core::ffi::c_uint,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaExecutionCtxDestroy(ctx: cudaExecutionContext_t) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaExecutionCtxGetDevResource(
         ctx: cudaExecutionContext_t,
         resource: *mut cudaDevResource,
         type_: cudaDevResourceType,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaExecutionCtxGetDevice(
         device: *mut ::core::ffi::c_int,
         ctx: cudaExecutionContext_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaExecutionCtxGetId(
         ctx: cudaExecutionContext_t,
         ctxId: *mut ::core::ffi::c_ulonglong,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaExecutionCtxStreamCreate(
         phStream: *mut cudaStream_t,
@@ -5927,47 +4604,31 @@ unsafe extern "C" {
         flags: ::core::ffi::c_uint,
         priority: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaExecutionCtxSynchronize(ctx: cudaExecutionContext_t) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaStreamGetDevResource(
         hStream: cudaStream_t,
         resource: *mut cudaDevResource,
         type_: cudaDevResourceType,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaExecutionCtxRecordEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaExecutionCtxWaitEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t) -> cudaError_t;
-}
-unsafe extern "C" {
     /// Since CUDA 13.1.
     pub fn cudaDeviceGetExecutionCtx(
         ctx: *mut cudaExecutionContext_t,
         device: ::core::ffi::c_int,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetExportTable(
         ppExportTable: *mut *const ::core::ffi::c_void,
         pExportTableId: *const cudaUUID_t,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetFuncBySymbol(
         functionPtr: *mut cudaFunction_t,
         symbolPtr: *const ::core::ffi::c_void,
     ) -> cudaError_t;
-}
-unsafe extern "C" {
     pub fn cudaGetKernel(
         kernelPtr: *mut cudaKernel_t,
         entryFuncAddr: *const ::core::ffi::c_void,

@@ -2,7 +2,6 @@
 //! is the median of the differences within a turn.
 
 mod builds;
-mod copies;
 mod operations;
 mod scale;
 mod stream;
@@ -16,8 +15,8 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 
 /// The sections of the report, as `--only` names them.
-const SECTIONS: [&str; 8] =
-    ["operations", "tracker", "scale", "many", "kernels", "large", "pageable", "everything"];
+const SECTIONS: [&str; 7] =
+    ["operations", "tracker", "scale", "kernels", "large", "pageable", "everything"];
 
 #[derive(Default)]
 struct Options {
@@ -26,8 +25,6 @@ struct Options {
     tracker: Option<PathBuf>,
     /// How costs grow: C++ and Rust.
     scale: Option<[PathBuf; 2]>,
-    /// The programs that make many small copies: C++ and Rust.
-    many: Option<[PathBuf; 2]>,
     /// The five kernels over large arrays: C++ and Rust.
     stream: Option<[PathBuf; 2]>,
     /// Large copies: C++ and Rust.
@@ -38,7 +35,7 @@ struct Options {
     cold: Option<PathBuf>,
     /// The file for the page of the report.
     write: Option<PathBuf>,
-    /// The folder for the plots, and for the sweeps of the report.
+    /// The folder for the sweeps of the report.
     results: Option<PathBuf>,
     turns: Option<u32>,
     /// The batches of each operation that every side makes at each start.
@@ -68,7 +65,6 @@ impl Options {
             if let Some(pair) = match argument.as_str() {
                 "--overhead" => Some(&mut options.overhead),
                 "--scale" => Some(&mut options.scale),
-                "--many" => Some(&mut options.many),
                 "--stream" => Some(&mut options.stream),
                 "--bandwidth" => Some(&mut options.bandwidth),
                 "--staged" => Some(&mut options.staged),
@@ -129,13 +125,12 @@ fn main() -> anyhow::Result<ExitCode> {
             "operations" => (Some(operations::measure(&options)?), None),
             "tracker" => (None, options.tracker.as_deref().map(tracker).transpose()?),
             "scale" => scale::measure(&options)?.unzip(),
-            "many" => (None, copies::measure(&options)?.map(|rows| copies::report(&rows)).transpose()?),
             "kernels" => (stream::measure(&options)?.map(|rows| stream::report(&rows)).transpose()?, None),
             "large" => {
                 (transfers::measure(&options)?.map(|rows| transfers::report(&rows)).transpose()?, None)
             }
             "pageable" => (None, transfers::pageable(&options)?),
-            _ => transfers::everything(&options)?.unzip(),
+            _ => (None, transfers::everything(&options)?),
         };
         report.page.push_str(&page.unwrap_or_default());
         report.sweeps.push_str(&sweeps.unwrap_or_default());
@@ -203,7 +198,7 @@ fn wrapped(text: &str) -> String {
     for line in text.lines() {
         code ^= line.starts_with("```");
         let mut column = 0;
-        let prose = !code && !line.starts_with(['|', '#', '!', '-']);
+        let prose = !code && !line.starts_with(['|', '#', '-']);
         for word in line.split_inclusive(' ').filter(|_| prose) {
             if column > 0 && column + word.trim_end().chars().count() > WIDTH {
                 result.truncate(result.trim_end().len());

@@ -3,12 +3,9 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Context as _;
-
 use crate::Options;
 use bench::affinity::Pinned;
 use bench::interval::median;
-use bench::plot::{self, Curve, Panel};
 use bench::program::{Program, in_turns};
 
 /// The maximum number of turns. Five are enough for a median, and all cases of a turn take a few seconds.
@@ -152,7 +149,6 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<(String, Strin
     let turns = options.turns().min(MOST_TURNS);
     let (mut page, mut text) = (String::new(), String::new());
     let mut worst = Vec::new();
-    let mut panels = Vec::new();
     for Group { title, about, size: heading, cases } in &GROUPS {
         let mut rows = Vec::new();
         let one_thread = *heading != "threads" && !options.unpinned;
@@ -187,9 +183,6 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<(String, Strin
         }
         drop(pinned);
         write!(text, "\n### {title}\n\n{about}\n\n{}", table(heading, &rows)?)?;
-        if *heading != "bytes" {
-            panels.push(panel(title, heading, &rows));
-        }
         let greatest = |rows: &[Row]| rows.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio)).copied();
         worst
             .extend(rows.chunk_by(|a, b| a.shown == b.shown).filter_map(greatest).map(|row| (*heading, row)));
@@ -205,33 +198,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<(String, Strin
         let at = if *size == 0 { String::new() } else { format!("{size} {heading}") };
         writeln!(page, "| {shown} | {at} | {cpp:.0} | {rust:.0} | {ratio:.2} |")?;
     }
-    if let Some(folder) = &options.results {
-        std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
-        let file = folder.join("scale.svg");
-        plot::draw(&panels, 300, options.emulator, &file)?;
-        writeln!(page, "\n![Cost by size]({})", file.display())?;
-    }
     Ok(Some((page, text)))
-}
-
-/// Returns the plot of a table: two curves for each case.
-fn panel(title: &str, heading: &str, rows: &[Row]) -> Panel {
-    let curves = rows.chunk_by(|a, b| a.shown == b.shown).enumerate().flat_map(|(colour, rows)| {
-        ["C++", "safe"].into_iter().enumerate().map(move |(side, name)| Curve {
-            shown: format!("{}, {name}", rows[0].shown),
-            colour,
-            filled: side == 1,
-            points: rows.iter().map(|row| (f64::from(row.size), row.times[side])).collect(),
-        })
-    });
-    let powers_of_two = rows.iter().all(|row| row.size.is_power_of_two());
-    Panel {
-        caption: title.to_owned(),
-        axes: [heading, "nanoseconds"].map(str::to_owned),
-        base: if powers_of_two { 2.0 } else { 10.0 },
-        label: |size| format!("{size:.0}"),
-        curves: curves.collect(),
-    }
 }
 
 fn table(heading: &str, rows: &[Row]) -> Result<String, std::fmt::Error> {

@@ -86,21 +86,13 @@ fn output(mut command: Command, program: &Path) -> anyhow::Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Returns the plot of `examples/bench/bandwidth`, and its output for all of its cases.
-pub(crate) fn everything(options: &Options) -> anyhow::Result<Option<(String, String)>> {
+/// Returns the output of `examples/bench/bandwidth` for all of its cases.
+pub(crate) fn everything(options: &Options) -> anyhow::Result<Option<String>> {
     let Some([_, program]) = &options.bandwidth else { return Ok(None) };
     let mut command = Command::new(program);
-    command.args(["--quiet", "--markdown"]);
+    command.args(["--quiet", "--markdown", "--sweep"]);
     if options.emulator {
         command.args(["--size", "64KiB", "--sweep-to", "256KiB", "--samples", "1"]);
     }
-    let mut page = String::new();
-    if let Some(folder) = &options.results {
-        std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
-        let file = folder.join("bandwidth.svg");
-        command.arg("--plot").arg(&file);
-        writeln!(page, "\n![Bandwidth by size]({})", file.display())?;
-    }
-    let text = format!("\n## Every kind of copy\n\n{}", output(command, program)?);
-    Ok(Some((page, text)))
+    Ok(Some(format!("\n## Every kind of copy\n\n{}", output(command, program)?)))
 }

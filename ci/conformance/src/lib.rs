@@ -31,7 +31,6 @@ mod cases;
 mod gate;
 mod log;
 mod memory;
-mod rows;
 mod run;
 mod score;
 mod table;
@@ -140,8 +139,6 @@ pub fn main() -> ExitCode {
     let mut wrong = Vec::new();
     if arguments.filter.is_empty() {
         wrong.extend(table::disagreements(&cases.list));
-        wrong.extend(rows::disagreements(&cases.list));
-        wrong.extend(rows::check_of_the_check());
         wrong.extend(table::check_of_the_check());
         wrong.extend(score::disagreements(cases.list.iter().map(|case| case.id.as_str())));
         wrong.extend(score::check_of_the_check());

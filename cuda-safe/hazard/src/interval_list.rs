@@ -542,16 +542,26 @@ pub(crate) mod tests {
         }
     }
 
+    /// An operation of the model: its accesses, and what it comes after.
+    struct Operation {
+        epoch: Epoch,
+        intervals: Vec<Interval>,
+        before: VectorClock,
+    }
+
+    /// The epochs of conflicts, each once.
+    fn epochs(conflicts: &[Conflict]) -> Vec<(TimelineId, SequenceNumber)> {
+        let mut all: Vec<_> = conflicts.iter().map(|it| (it.epoch.timeline, it.epoch.sequence)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// An operation of the list beside all operations: what is found, is a conflict, and what is not found
     /// comes before what is.
     #[test]
     fn the_list_finds_the_conflicts_that_are_among_all_operations() {
         const BYTES: usize = 24;
-        struct Operation {
-            epoch: Epoch,
-            intervals: Vec<Interval>,
-            before: VectorClock,
-        }
         let mut state = 7_u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -603,13 +613,6 @@ pub(crate) mod tests {
                     fast += 1;
                 }
                 forgotten += usize::from(list.cuts().len() < cuts);
-                let epochs = |conflicts: &[Conflict]| {
-                    let mut all: Vec<_> =
-                        conflicts.iter().map(|it| (it.epoch.timeline, it.epoch.sequence)).collect();
-                    all.sort_unstable();
-                    all.dedup();
-                    all
-                };
                 let (asked, conflicts) = (epochs(&asked), epochs(&conflicts));
                 assert_eq!(asked, conflicts);
                 let is_found = |epoch: Epoch| conflicts.contains(&(epoch.timeline, epoch.sequence));

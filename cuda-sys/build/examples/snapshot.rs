@@ -41,7 +41,7 @@ fn write(wanted: &Bindings, file: &Path, roots: &[String]) -> Result<(), Box<dyn
         oldest = Some(version);
     }
     since.retain(|_, version| Some(*version) != oldest);
-    std::fs::write(file, by_system(&marked(&newest.unwrap_or_default(), &since)))?;
+    std::fs::write(file, shortened(&by_system(&marked(&newest.unwrap_or_default(), &since))))?;
     Ok(())
 }
 
@@ -84,6 +84,42 @@ fn by_system(text: &str) -> String {
         let item = format!("{derived} {name} {{");
         text.replace(&format!("#[repr(align(16))]\n{item}"), &format!("{both}\n{item}"))
     })
+}
+
+/// The macro that stands for the defaults of types that bindgen cannot derive.
+const ZEROED: &str = "\
+macro_rules! zeroed {
+    ($type:ty) => {
+        impl Default for $type {
+            fn default() -> Self {
+                unsafe { ::core::mem::zeroed() }
+            }
+        }
+    };
+}
+";
+
+/// Writes the defaults by a macro, and functions that follow each other in one block.
+fn shortened(text: &str) -> String {
+    const BODY: &str = " {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+";
+    let mut parts = text.split("impl Default for ");
+    let mut out = parts.next().unwrap_or_default().replacen("\n\n", &format!("\n\n{ZEROED}"), 1);
+    for part in parts {
+        match part.split_once(BODY) {
+            Some((name, rest)) if !name.contains(' ') => out.push_str(&format!("zeroed!({name});\n{rest}")),
+            _ => out.push_str(&format!("impl Default for {part}")),
+        }
+    }
+    out.replace(";\n}\nunsafe extern \"C\" {\n", ";\n")
 }
 
 /// Returns the name of the item that begins in this line of formatted bindings.

@@ -34,17 +34,19 @@ pub(crate) fn write(kept: &Path, out: &Path, load: bool) -> Result<Version> {
 /// Returns all but the functions, and each function in a `loaded!` with the names of the errors.
 fn split(text: &str) -> (String, String) {
     let (mut others, mut functions) = (String::new(), String::new());
-    let mut inside = false;
+    let (mut inside, mut begins) = (false, false);
     for line in text.lines() {
-        inside |= line == "unsafe extern \"C\" {";
-        let (to, line) = match (inside, line) {
-            (false, line) => (&mut others, line),
-            (true, "unsafe extern \"C\" {") => (&mut functions, "loaded! {"),
-            (true, line) => (&mut functions, line),
-        };
-        to.push_str(line);
-        to.push('\n');
-        inside &= line != "}";
+        if line == "unsafe extern \"C\" {" {
+            (inside, begins) = (true, true);
+        } else if !inside {
+            others.extend([line, "\n"]);
+        } else if line == "}" {
+            inside = false;
+        } else {
+            functions.extend([if begins { "loaded! {\n" } else { "" }, line, "\n"]);
+            begins = line.ends_with(';');
+            functions.push_str(if begins { "}\n" } else { "" });
+        }
     }
     functions.push_str("pub(super) const ERROR_NAMES: &[(u32, &CStr)] = &[\n");
     for (name, code) in text.lines().filter_map(error_code) {
@@ -66,20 +68,21 @@ mod tests {
 
     #[test]
     fn functions_are_apart_and_errors_have_names() {
-        let text = "pub type F = ::core::option::Option<\n    unsafe extern \"C\" fn(),\n>;\nunsafe extern \
-                    \"C\" {\n    pub fn cudaA() -> cudaError_t;\n}\npub const cudaErrorB: cudaError = \
-                    cudaError(7);\n";
+        let first = "pub type F = ::core::option::Option<\n    unsafe extern \"C\" fn(),\n>;\n";
+        let [one, other] = [
+            "    pub fn cudaA() -> cudaError_t;\n",
+            "    /// Since CUDA 13.1.\n    pub fn cudaC(\n        a: u32,\n    ) -> cudaError_t;\n",
+        ];
+        let last = "pub const cudaErrorB: cudaError = cudaError(7);\n";
+        let text = &format!("{first}unsafe extern \"C\" {{\n{one}{other}}}\n{last}");
         let (others, functions) = split(text);
-        assert_eq!(
-            others,
-            text.replace("unsafe extern \"C\" {\n    pub fn cudaA() -> cudaError_t;\n}\n", "")
-        );
+        assert_eq!(others, format!("{first}{last}"));
         let names = "pub(super) const ERROR_NAMES: &[(u32, &CStr)] = &[\n    (7, c\"cudaErrorB\"),\n];\n";
-        assert_eq!(functions, format!("loaded! {{\n    pub fn cudaA() -> cudaError_t;\n}}\n{names}"));
+        assert_eq!(functions, format!("loaded! {{\n{one}}}\nloaded! {{\n{other}}}\n{names}"));
     }
 
     #[test]
-    fn every_function_of_the_package_is_in_a_block_of_its_own() {
+    fn every_function_of_the_package_is_in_a_macro_of_its_own() {
         let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../snapshot/bindings.rs"));
         let text = text.unwrap();
         let (others, functions) = split(&text);

@@ -10,11 +10,9 @@
 mod cases;
 mod measure;
 mod output;
-mod plot;
 mod size;
 
 use std::io::{IsTerminal as _, Write as _, stderr, stdin, stdout};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
@@ -65,9 +63,6 @@ struct Arguments {
     /// Prints a table in Markdown.
     #[arg(long, group = "format")]
     markdown: bool,
-    /// Draws the rates by size; implies --sweep.
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
     /// No progress bar.
     #[arg(long)]
     quiet: bool,
@@ -142,15 +137,12 @@ fn main() -> anyhow::Result<()> {
         report.table()
     };
     stdout().write_all(text.as_bytes())?;
-    if let Some(file) = &arguments.plot {
-        plot::draw(&report, file)?;
-    }
     Ok(())
 }
 
 /// Returns the sizes to measure, in ascending order.
 fn sizes(arguments: &Arguments, size: Size) -> Vec<Size> {
-    if !arguments.sweep && arguments.plot.is_none() {
+    if !arguments.sweep {
         return vec![size];
     }
     let end = arguments.sweep_to.unwrap_or(size);

@@ -1,17 +1,14 @@
 //! Blocking copies between pageable memory and a device, in turns: `cudaMemcpy` in C++, `cudaMemcpy`
 //! here, and `memcpy` and `to_vec`.
 //!
-//!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
-//!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--threads N,N,...] [--chunks MIB,...]
-//!            [--buffers N,...] [--work-streams N,...]
+//!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB]
 //!
 //! PROGRAM is the C++ twin in this folder. The program prints these tables:
 //!
 //! - the rates of all three for each size and direction, and the speed-up of `memcpy` over `cudaMemcpy`
 //!   on the same memory in the same process, because the memory of a process has an effect of its own
 //! - the rates of the largest size by the number of threads of a copy
-//! - the rates of 64 MiB by the size of the chunks too
-//! - a pipeline against its stages; with `--pipeline` only this one
+//! - a pipeline against its stages
 //!
 //! Machines drift, so the programs take turns at each size, and the result is the median. Run it under
 //! `taskset` to measure fewer processors. On the emulator it only proves that it runs.
@@ -44,47 +41,15 @@ struct Options {
     emulator: bool,
     turns: usize,
     most: usize,
-    threads: Vec<usize>,
-    /// Whether to measure only the pipeline.
-    pipeline: bool,
-    /// The threads for each copy of pageable memory; `None` is the engine's choice.
-    pipeline_threads: Vec<Option<usize>>,
-    /// The bytes of its chunks; `None` is the pipeline's choice.
-    chunks: Vec<Option<usize>>,
-    buffers: Vec<Option<usize>>,
-    work_streams: Vec<usize>,
-}
-
-/// Parses numbers with commas between them.
-fn list(value: &str) -> anyhow::Result<Vec<usize>> {
-    Ok(value.split(',').map(str::parse).collect::<core::result::Result<_, _>>()?)
 }
 
 impl Options {
     fn from_arguments() -> anyhow::Result<Self> {
-        let processors = std::thread::available_parallelism()?.get();
-        let threads = [1, 2, 4, 6, 8, 12, 16].into_iter().filter(|&threads| threads <= processors).collect();
-        let mut options = Self {
-            cpp: PathBuf::new(),
-            emulator: false,
-            turns: 5,
-            most: 1024,
-            threads,
-            pipeline: false,
-            pipeline_threads: vec![None],
-            chunks: vec![None, Some(8 * MIB), Some(32 * MIB)],
-            buffers: vec![None],
-            work_streams: vec![1],
-        };
+        let mut options = Self { cpp: PathBuf::new(), emulator: false, turns: 5, most: 1024 };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             if argument == "--emulator" {
                 (options.emulator, options.turns, options.most) = (true, 1, 1);
-                options.chunks = vec![None, Some(MIB >> 1)];
-                continue;
-            }
-            if argument == "--pipeline" {
-                options.pipeline = true;
                 continue;
             }
             let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
@@ -92,17 +57,10 @@ impl Options {
                 "--cpp" => options.cpp = value.into(),
                 "--turns" => options.turns = value.parse()?,
                 "--most" => options.most = value.parse()?,
-                "--threads" => {
-                    options.threads = list(&value)?;
-                    options.pipeline_threads = options.threads.iter().copied().map(Some).collect();
-                }
-                "--chunks" => options.chunks = list(&value)?.into_iter().map(|mib| Some(mib * MIB)).collect(),
-                "--buffers" => options.buffers = list(&value)?.into_iter().map(Some).collect(),
-                "--work-streams" => options.work_streams = list(&value)?,
                 _ => bail!("unknown argument {argument}"),
             }
         }
-        ensure!(options.pipeline || options.cpp.is_file(), "--cpp names the C++ program");
+        ensure!(options.cpp.is_file(), "--cpp names the C++ program");
         ensure!(options.turns > 0 && options.most > 0, "at least one turn and one MiB");
         Ok(options)
     }
@@ -206,60 +164,9 @@ fn shown(bytes: usize) -> String {
     if bytes < MIB { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
 }
 
-/// Prints the rates of copies of one size by the size of the chunks and the number of threads.
-fn by_chunk(things: &mut Things, bytes: usize, options: &Options) -> Result<()> {
-    let chosen = staged::settings();
-    // Pinned memory is bounded as well as threads: chunks of other sizes are freed, and the number of
-    // large chunks is limited.
-    println!(
-        "\n| {} in GB/s: chunk, threads | host to device | device to host | fresh |\n\
-         |----|----:|----:|----:|",
-        shown(bytes)
-    );
-    for chunk in [512 << 10, MIB, 2 * MIB, 4 * MIB] {
-        for &threads in options.threads.iter().filter(|&&threads| threads >= 4 || options.emulator) {
-            staged::release()?;
-            configure(Settings { threads: Some(threads), chunk: Some(chunk), pinned: 256 * MIB, ..chosen });
-            let mut rates = Vec::new();
-            for (way, _) in WAYS {
-                rates.push(format!("{:.2}", rate(bytes, things.measure(way, bytes, 8)?)));
-            }
-            println!("| {}, {threads} | {} |", shown(chunk), rates.join(" | "));
-        }
-    }
-    staged::release()?;
-    configure(chosen);
-    Ok(())
-}
-
-/// Returns the settings of the pipeline over arrays of `bytes` bytes.
-fn choice(options: &Options, bytes: usize) -> pipeline::Choice {
-    let elements = |bytes: usize| bytes / size_of::<f32>();
-    pipeline::Choice {
-        len: elements(bytes),
-        turns: options.turns,
-        chunks: options.chunks.iter().map(|chunk| chunk.map(elements)).collect(),
-        buffers: options.buffers.clone(),
-        work_streams: options.work_streams.clone(),
-        emulator: options.emulator,
-    }
-}
-
 fn main() -> anyhow::Result<()> {
     let options = Options::from_arguments()?;
     let room = options.most * MIB;
-    if options.pipeline {
-        let chosen = staged::settings();
-        for &threads in &options.pipeline_threads {
-            configure(Settings { threads, ..chosen });
-            println!(
-                "\nThreads for each copy of pageable memory: {}",
-                threads.map_or("chosen".to_owned(), |n| n.to_string())
-            );
-            pipeline::run(&choice(&options, room))?;
-        }
-        return Ok(());
-    }
     let mut cpp = Program::start(&options.cpp, &[&room.to_string()])?;
     let name = Device::current()?.properties()?.name().to_owned();
     let machine = format!("{name}; runtime {}, driver for {}", runtime_version()?, driver_version()?);
@@ -307,32 +214,24 @@ fn main() -> anyhow::Result<()> {
         }
     }
 
-    let chosen = staged::settings();
-    for bytes in [room.min(64 * MIB), room] {
-        println!(
-            "\n| {} in GB/s, by threads | host to device | device to host | fresh |\n\
-             |----|----:|----:|----:|",
-            shown(bytes)
-        );
-        for &threads in &options.threads {
-            configure(Settings { threads: Some(threads), ..chosen });
-            let mut rates = Vec::new();
-            for (way, _) in WAYS {
-                rates.push(format!("{:.2}", rate(bytes, things.measure(way, bytes, 3)?)));
-            }
-            println!("| {threads} | {} |", rates.join(" | "));
-        }
-        configure(Settings { enabled: false, ..chosen });
+    let (chosen, processors) = (staged::settings(), std::thread::available_parallelism()?.get());
+    println!(
+        "\n| {} in GB/s, by threads | host to device | device to host | fresh |\n|----|----:|----:|----:|",
+        shown(room)
+    );
+    let threads = [1, 2, 4, 6, 8, 12, 16].into_iter().filter(|&threads| threads <= processors);
+    for threads in threads.map(Some).chain([None]) {
+        configure(Settings { threads, enabled: threads.is_some(), ..chosen });
         let mut rates = Vec::new();
         for (way, _) in WAYS {
-            rates.push(format!("{:.2}", rate(bytes, things.measure(way, bytes, 3)?)));
+            rates.push(format!("{:.2}", rate(room, things.measure(way, room, 3)?)));
         }
-        println!("| switched off | {} |", rates.join(" | "));
-        configure(chosen);
+        let threads = threads.map_or("switched off".to_owned(), |it| it.to_string());
+        println!("| {threads} | {} |", rates.join(" | "));
     }
+    configure(chosen);
     let held = statistics().most_pinned / MIB;
-    by_chunk(&mut things, room.min(64 * MIB), &options)?;
-    pipeline::run(&choice(&options, room))?;
+    pipeline::run(room, options.turns, options.emulator)?;
     println!(
         "\nThe maximum of pinned memory that the staged copies held, with default settings: {held} MiB."
     );

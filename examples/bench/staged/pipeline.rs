@@ -36,19 +36,6 @@ fn time(turns: usize, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(median(&mut times))
 }
 
-/// The settings to measure.
-pub(crate) struct Choice {
-    /// The elements of the arrays.
-    pub(crate) len: usize,
-    pub(crate) turns: usize,
-    /// The elements of a chunk; `None` is the pipeline's choice.
-    pub(crate) chunks: Vec<Option<usize>>,
-    /// The number of buffers; `None` is the pipeline's choice.
-    pub(crate) buffers: Vec<Option<usize>>,
-    pub(crate) work_streams: Vec<usize>,
-    pub(crate) emulator: bool,
-}
-
 /// The arrays, in both kinds of memory, and streams for their copies.
 struct Arrays {
     a: DeviceBuffer<f32>,
@@ -124,59 +111,40 @@ impl Arrays {
     }
 }
 
-/// Prints the rates of each stage alone over the whole array, of both directions at the same time, and of
-/// the pipeline.
-pub(crate) fn run(choice: &Choice) -> Result<()> {
-    let bytes = choice.len * size_of::<f32>();
+/// Prints the rates of each stage alone over whole arrays of `bytes` bytes, of both directions at the same
+/// time, and of the pipeline.
+pub(crate) fn run(bytes: usize, turns: usize, emulator: bool) -> Result<()> {
     // The heavy work keeps the device busy for at least about as long as the link.
-    let light_and_heavy: [u32; 2] = if choice.emulator { [1, 2] } else { [1, 60] };
-    let turns = choice.turns;
-    let mut arrays = Arrays::new(choice.len)?;
+    let light_and_heavy: [u32; 2] = if emulator { [1, 2] } else { [1, 60] };
+    let mut arrays = Arrays::new(bytes / size_of::<f32>())?;
 
     println!(
         "\nA pipeline of {} MiB in GB/s of its input, against its stages over the whole array.",
         bytes >> 20
     );
     println!(
-        "\n| memory, work | host to device | device to host | both at once, each | work | chunk, buffers, \
-         work streams | pipeline | of the slowest alone | of the slowest |"
+        "\n| memory, work | host to device | device to host | both at once, each | work | pipeline | of the \
+         slowest alone | of the slowest |\n|----|---:|---:|---:|---:|---:|---:|---:|"
     );
-    println!("|----|---:|---:|---:|---:|----|---:|---:|---:|");
     for pageable in [false, true] {
         let up = time(turns, || arrays.up(pageable))?;
         let down = time(turns, || arrays.down(pageable))?;
         let both = time(turns, || arrays.both(pageable))?;
         for times in light_and_heavy {
             let alone = time(turns, || arrays.work(times))?;
-            for (&chunk, &buffers, &streams) in choice.chunks.iter().flat_map(|chunk| {
-                choice.buffers.iter().flat_map(move |buffers| {
-                    choice.work_streams.iter().map(move |streams| (chunk, buffers, streams))
-                })
-            }) {
-                let mut builder = Pipeline::builder().work_streams(streams);
-                if let Some(chunk) = chunk {
-                    builder = builder.chunk(chunk);
-                }
-                if let Some(buffers) = buffers {
-                    builder = builder.buffers(buffers);
-                }
-                let mut pipeline = builder.build()?;
-                let all = time(turns, || arrays.through(&mut pipeline, pageable, times))?;
-                println!(
-                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {}, {}, {streams} | {:.2} | {:.1} \
-                     % | {:.1} % |",
-                    if pageable { "pageable" } else { "pinned" },
-                    rate(bytes, up),
-                    rate(bytes, down),
-                    rate(bytes, both),
-                    rate(bytes, alone),
-                    chunk.map_or("chosen".to_owned(), |chunk| crate::shown(chunk * size_of::<f32>())),
-                    buffers.map_or("chosen".to_owned(), |buffers| buffers.to_string()),
-                    rate(bytes, all),
-                    100.0 * up.max(down).max(alone) / all,
-                    100.0 * both.max(alone) / all
-                );
-            }
+            let mut pipeline = Pipeline::builder().build()?;
+            let all = time(turns, || arrays.through(&mut pipeline, pageable, times))?;
+            println!(
+                "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1} % | {:.1} % |",
+                if pageable { "pageable" } else { "pinned" },
+                rate(bytes, up),
+                rate(bytes, down),
+                rate(bytes, both),
+                rate(bytes, alone),
+                rate(bytes, all),
+                100.0 * up.max(down).max(alone) / all,
+                100.0 * both.max(alone) / all
+            );
         }
     }
     println!(

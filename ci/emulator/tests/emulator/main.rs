@@ -1,7 +1,6 @@
 //! The emulator from outside: programs and scripts that run on the built library.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
 
-mod arrays;
 mod built;
 mod cells;
 mod functions;

@@ -7,9 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::built::{self, SCHEDULES};
 
-/// The cases of `graph.cpp`.
-const GRAPHS: [&str; 7] = ["capture", "fork_join", "into", "rules", "built", "launches", "user_objects"];
-
 /// The cases of `early.cpp`.
 const EARLY: [&str; 6] =
     ["early_forms", "early_after", "early_streams", "late_source", "early_batch", "ordered_batch"];
@@ -21,11 +18,10 @@ const POOL: [&str; 4] = ["pool_stream", "pool_events", "pool_legacy", "pool_wait
 const RACING: [&str; 6] =
     ["late_copy", "late_order", "late_blocking_copy", "late_source", "early_batch", "outcomes"];
 
-/// Compiles a program, once: `graph.cpp`, `early.cpp` and `pool.cpp` have the cases of the lists above,
+/// Compiles a program, once: `early.cpp` and `pool.cpp` have the cases of the lists above,
 /// `host.cpp` all others.
 fn program(case: &str) -> PathBuf {
     let name = match case {
-        _ if GRAPHS.contains(&case) => "graph",
         _ if EARLY.contains(&case) => "early",
         _ if POOL.contains(&case) => "pool",
         _ => "host",
@@ -74,7 +70,6 @@ fn every_case_of_the_programs_is_run() {
     let tests = source.split("\neverywhere! {").nth(1).unwrap();
     for (program, text) in [
         ("host", include_str!("../programs/host.cpp")),
-        ("graph", include_str!("../programs/graph.cpp")),
         ("early", include_str!("../programs/early.cpp")),
         ("pool", include_str!("../programs/pool.cpp")),
     ] {
@@ -94,7 +89,7 @@ fn every_case_of_the_programs_is_run() {
 everywhere! {
     event_order event_snapshot staged_source pinned_source legacy_order per_thread done_by_itself polling
     destroyed_stream host_functions two_devices sticky_error fork_child elapsed waiting threads shapes
-    registered_names capture fork_join into rules built launches user_objects early_forms early_after early_streams early_batch
+    registered_names early_forms early_after early_streams early_batch
     ordered_batch pool_stream pool_events pool_legacy pool_waits
 }
 

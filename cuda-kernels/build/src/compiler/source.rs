@@ -449,11 +449,8 @@ impl File {
                 Kind::Sign(b'(') if depth > 0 || name == Some("") => at = lexer::closing(&self.tokens, at),
                 Kind::Sign(b'(' | b';' | b'}') | Kind::Directive => return None,
                 Kind::Word if depth == 0 && ["class", "struct", "union"].contains(&word) => name = Some(""),
-                Kind::Word if depth == 0 && name == Some("") => {
-                    if word != "alignas" && !word.starts_with("__") {
-                        name = Some(word);
-                    }
-                }
+                Kind::Word if word == "alignas" || word.starts_with("__") => {}
+                Kind::Word if depth == 0 && name == Some("") => name = Some(word),
                 _ => {}
             }
             at += 1;
@@ -773,16 +770,7 @@ impl Reading<'_> {
             let has_unknown =
                 shapes.iter().flat_map(|(_, shape)| shape).any(|it| it.is_by_value() && is_unknown(it));
             let is_function = cursor.part() == Part::Function;
-            let why = if !cursor.is_external() {
-                Some("only its own file can name it. Remove `static` or the nameless namespace around it")
-            } else if is_function && shapes.len() > MOST_PARAMETERS {
-                Some("it has more than 32 parameters. Put some into a struct")
-            } else if is_function && has_unknown {
-                Some("it takes an instance of a class template by value, whose size is not known here")
-            } else {
-                None
-            };
-            if let Some(why) = why {
+            if let Some(why) = without_handle(cursor, shapes.len(), has_unknown) {
                 if is_own {
                     self.without.push((
                         format!("kernel `{name}` has no handle"),
@@ -1054,6 +1042,20 @@ fn open<'a>(files: &'a mut BTreeMap<PathBuf, File>, path: &Path) -> Option<&'a m
         files.insert(path.to_owned(), File::new(read(path).ok()?));
     }
     files.get_mut(path)
+}
+
+/// Returns why a kernel has no handle.
+fn without_handle(cursor: Cursor<'_>, parameters: usize, has_unknown: bool) -> Option<&'static str> {
+    let is_function = cursor.part() == Part::Function;
+    if !cursor.is_external() {
+        Some("only its own file can name it. Remove `static` or the nameless namespace around it")
+    } else if is_function && parameters > MOST_PARAMETERS {
+        Some("it has more than 32 parameters. Put some into a struct")
+    } else if is_function && has_unknown {
+        Some("it takes an instance of a class template by value, whose size is not known here")
+    } else {
+        None
+    }
 }
 
 /// Defines the structs for a kernel's parameters that no file has yet, in the kernel's namespace.

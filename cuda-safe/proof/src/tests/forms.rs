@@ -7,11 +7,10 @@
 )]
 
 mod complete;
+mod constants;
 mod evaluate;
 #[path = "../../tests/forms/table.rs"]
 mod table;
-#[path = "../../tests/kernels/toolkit.rs"]
-mod toolkit;
 
 use super::oracle::Random;
 use crate::domain::{Affine, FloatBounds, State, Value, range_of};

@@ -7,10 +7,9 @@ use super::spec::Spec;
 use super::work::prove_in_time;
 use crate::{Kernel, Proof, Verdict, kernels};
 use cuda_ptx::{Module, parse};
+use cuda_testing_kernels::{patterns, planted};
 
-const PLANTED: &str = include_str!("../../tests/kernels/planted.ptx");
 const PLANTED_LAUNCHES: &str = include_str!("../../tests/kernels/planted.tsv");
-const PATTERNS: &str = include_str!("../../tests/kernels/patterns.ptx");
 const PATTERN_LAUNCHES: &str = include_str!("../../tests/kernels/patterns.tsv");
 
 /// Work for one proof: less than that of launches, for the tests' time.
@@ -288,7 +287,7 @@ fn launches(text: &str, list: &str) -> Vec<Spec> {
 fn each(then: impl Fn(&str, &Spec, &mut Random, &mut Count)) -> Count {
     let mut count = Count::default();
     let mut random = Random(seed(28));
-    for (text, list) in [(PLANTED, PLANTED_LAUNCHES), (PATTERNS, PATTERN_LAUNCHES)] {
+    for (text, list) in [(planted(), PLANTED_LAUNCHES), (patterns(), PATTERN_LAUNCHES)] {
         for spec in launches(text, list) {
             then(text, &spec, &mut random, &mut count);
         }
@@ -384,7 +383,7 @@ fn any_text_is_an_error_or_has_a_verdict() {
 fn any_bytes_are_an_error_or_a_slice_that_has_a_verdict() {
     let mut random = Random(7);
     let (mut read, mut slices) = (0, Vec::new());
-    for (text, list) in [(PLANTED, PLANTED_LAUNCHES), (PATTERNS, PATTERN_LAUNCHES)] {
+    for (text, list) in [(planted(), PLANTED_LAUNCHES), (patterns(), PATTERN_LAUNCHES)] {
         let kernels = kernels(text).expect("the kernels");
         for spec in launches(text, list) {
             let kernel = kernels.iter().find(|it| it.name() == spec.kernel).expect("the kernel");

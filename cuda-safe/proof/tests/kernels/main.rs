@@ -1,7 +1,7 @@
 //! The verdicts on the kernels of this project, and on kernels with planted errors.
 //!
-//! The planted errors are in PTX that the repository has, so they are tried everywhere. The project's own
-//! kernels are compiled by nvcc: without one, the test says `NOT CHECKED` on the error output.
+//! The planted errors and the usual kernels are those of `cuda-safe/testing/kernels`. The project's own
+//! kernels are compiled here: without nvcc, the test says `NOT CHECKED` on the error output.
 //!
 //! Not under sanitizers: it uses no GPU.
 //! Not in the bundle: it compiles sources with nvcc.
@@ -9,17 +9,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::Path;
 
 use cuda_proof::{Kernel, Memory, Refusal, Verdict, kernels, prove};
 
 mod compile;
 mod spec;
-mod toolkit;
-use compile::{PROJECT, compile, compile_all};
+use compile::{PROJECT, compile_all};
+use cuda_testing_kernels::{patterns, planted, tool};
 use spec::Spec;
-use toolkit::tool;
 
 /// What a launch with exactly the bytes of the list gets.
 fn verdict(kernel: &Kernel, spec: &Spec) -> Result<(), Refusal> {
@@ -44,7 +42,7 @@ fn check(verdict: &Verdict, spec: &Spec, less: u64) -> Result<(), Refusal> {
 
 #[test]
 fn no_planted_error_passes_and_what_is_right_is_proven() {
-    let text = include_str!("planted.ptx");
+    let text = planted();
     let all = kernels(text).unwrap();
     let mut tried = BTreeSet::new();
     for line in include_str!("planted.tsv").lines() {
@@ -64,10 +62,8 @@ fn no_planted_error_passes_and_what_is_right_is_proven() {
 #[test]
 fn a_byte_less_than_a_kernel_needs_is_refused() {
     let mut refused = 0;
-    for (text, list) in [
-        (include_str!("planted.ptx"), include_str!("planted.tsv")),
-        (include_str!("patterns.ptx"), include_str!("patterns.tsv")),
-    ] {
+    for (text, list) in [(planted(), include_str!("planted.tsv")), (patterns(), include_str!("patterns.tsv"))]
+    {
         let all = kernels(text).unwrap();
         for line in list.lines() {
             let (spec, index) = Spec::parse(line, &all).expect(line);
@@ -83,7 +79,7 @@ fn a_byte_less_than_a_kernel_needs_is_refused() {
 
 #[test]
 fn a_refusal_names_the_elements_the_line_and_the_values() {
-    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let all = kernels(patterns()).unwrap();
     let line = "add | 4 | 256 | p,p,p,1024 | ";
     let (spec, index) = Spec::parse(line, &all).unwrap();
     let verdict = spec.with(|launch| prove(&all[index], launch));
@@ -116,7 +112,7 @@ fn a_refusal_names_the_elements_the_line_and_the_values() {
         with(memory(2, "sum", 2, 4096, true)),
         Err("add needs sum at a multiple of 4 bytes, and it begins at 0x2: patterns.cu:5".to_owned())
     );
-    let all = kernels(include_str!("planted.ptx")).unwrap();
+    let all = kernels(planted()).unwrap();
     let (spec, index) =
         Spec::parse("wrong_half_guard_on_gather | 4 | 256 | p,p,1000 | 4000,4000", &all).unwrap();
     let refusal = verdict_words(&all[index], &spec);
@@ -134,7 +130,7 @@ fn verdict_words(kernel: &Kernel, spec: &Spec) -> String {
 
 #[test]
 fn the_work_of_a_proof_has_an_end() {
-    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let all = kernels(patterns()).unwrap();
     let (spec, index) = Spec::parse("bitonic | 4 | 256 | p | 4096", &all).unwrap();
     let Verdict::Refused(refusal) = spec.with(|launch| cuda_proof::prove_within(&all[index], launch, 100))
     else {
@@ -145,7 +141,7 @@ fn the_work_of_a_proof_has_an_end() {
 
 #[test]
 fn every_usual_kernel_is_proven_with_the_bytes_that_it_has() {
-    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let all = kernels(patterns()).unwrap();
     for line in include_str!("patterns.tsv").lines() {
         let (spec, index) = Spec::parse(line, &all).expect(line);
         let verdict = spec.with(|launch| prove(&all[index], launch));
@@ -156,7 +152,7 @@ fn every_usual_kernel_is_proven_with_the_bytes_that_it_has() {
 /// Work does not depend on the machine, as time does.
 #[test]
 fn proofs_of_usual_kernels_take_a_small_part_of_the_budget() {
-    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let all = kernels(patterns()).unwrap();
     let mut work: Vec<(u64, &str)> = Vec::new();
     for line in include_str!("patterns.tsv").lines() {
         let (spec, index) = Spec::parse(line, &all).expect(line);
@@ -177,7 +173,7 @@ fn proofs_of_usual_kernels_take_a_small_part_of_the_budget() {
 
 #[test]
 fn bytes_that_are_no_slice_are_an_error() {
-    let all = kernels(include_str!("patterns.ptx")).unwrap();
+    let all = kernels(patterns()).unwrap();
     let (spec, index) = Spec::parse("stencil | 4 | 256 | p,p,1000 | 4000,4000", &all).unwrap();
     let bytes = all[index].to_bytes();
     assert!(bytes.len() < 4096, "a slice is compact: {} bytes", bytes.len());
@@ -200,7 +196,7 @@ fn bytes_that_are_no_slice_are_an_error() {
 
 #[test]
 fn text_that_is_not_ptx_is_an_error_or_a_refusal() {
-    let text = include_str!("patterns.ptx");
+    let text = patterns();
     let lines: Vec<&str> = text.lines().collect();
     let mut errors = 0;
     for at in (0..lines.len()).step_by(7) {
@@ -213,55 +209,6 @@ fn text_that_is_not_ptx_is_an_error_or_a_refusal() {
     assert!(errors > 10, "{errors}");
     let error = kernels(".version 8.0\n.target sm_75\n.entry k() { mov ?; }").expect_err("an unknown sign");
     assert_eq!(error.to_string(), "PTX line 3: unexpected '?'");
-}
-
-/// A line of PTX without the hash that nvcc puts into names of a file's own, `_INTERNAL_eb97be9e_`. It
-/// depends on the file's path. The bytes of such names are numbers in the debug information.
-fn without_hash(line: &str) -> String {
-    const INTERNAL: &str = "95,73,78,84,69,82,78,65,76,95,";
-    let Some((before, after)) = line.split_once("95,73,78,84,69,82,78,65,76,95,") else {
-        return line.to_owned();
-    };
-    let rest = after.splitn(9, ',').nth(8).expect("eight digits and more");
-    format!("{before}{INTERNAL}{}{rest}", "48,".repeat(8))
-}
-
-/// The PTX in the repository is what nvcc makes of the sources.
-#[test]
-fn the_committed_ptx_is_that_of_the_sources() {
-    let what = "whether the PTX in cuda-safe/proof/tests/kernels is that of the sources";
-    let Some(nvcc) = tool("nvcc", what) else { return };
-    for name in ["planted", "patterns"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
-        let new = compile(&nvcc, &folder.join(format!("{name}.cu")), "compute_75");
-        let path = folder.join(format!("{name}.ptx"));
-        // Without the folders of this machine.
-        let without_folders = |line: &str| match line.rsplit_once('/') {
-            Some((_, name)) if line.starts_with("\t.file") => {
-                format!("\t.file\t{} \"{name}\n", line.split_whitespace().nth(1).unwrap())
-            }
-            _ => format!("{line}\n"),
-        };
-        let new: String = new.lines().map(without_folders).map(|line| without_hash(&line)).collect();
-        if std::env::var_os("PROOF_PTX").is_some_and(|it| it == "write") {
-            std::fs::write(&path, &new).expect("the file is written");
-        }
-        let old = std::fs::read_to_string(&path).expect("the committed PTX");
-        let compiler =
-            |text: &str| text.lines().find(|line| line.contains("Cuda compilation tools")).map(str::to_owned);
-        if compiler(&old) != compiler(&new) {
-            let _ = writeln!(
-                std::io::stderr(),
-                "NOT CHECKED: {name}.ptx is of another nvcc than {}",
-                nvcc.display()
-            );
-            continue;
-        }
-        assert!(
-            old == new,
-            "{name}.ptx is out of date: PROOF_PTX=write cargo test -p cuda-proof --test kernels"
-        );
-    }
 }
 
 /// `project.tsv`: file, launch, and what is expected: `proven`, or `refused` and words of the reason.

@@ -17,11 +17,9 @@ use std::process::Command;
 mod code;
 #[path = "../kernels/compile.rs"]
 mod compile;
-#[path = "../kernels/toolkit.rs"]
-mod toolkit;
 use code::{Code, Line};
-use compile::{compile, compile_all, path_of};
-use toolkit::tool;
+use compile::{compile_all, path_of};
+use cuda_testing_kernels::{patterns, planted, tool};
 
 const LIST: &str = include_str!("machine.tsv");
 const ARCHITECTURES: [&str; 2] = ["sm_75", "sm_90"];
@@ -113,10 +111,8 @@ fn sources() -> Option<Vec<(String, String)>> {
     let nvcc = tool("nvcc", "the machine code of the kernels of this project")?;
     let mut all: Vec<(String, String)> =
         compile_all(&nvcc).into_iter().map(|(file, text)| (file.to_owned(), text)).collect();
-    for name in ["patterns", "planted"] {
-        let file = format!("cuda-safe/proof/tests/kernels/{name}.cu");
-        let text = compile(&nvcc, &path_of(&file), "compute_75");
-        all.push((file, text));
+    for (name, text) in [("patterns", patterns()), ("planted", planted())] {
+        all.push((format!("cuda-safe/testing/kernels/{name}.cu"), text.to_owned()));
     }
     Some(all)
 }

@@ -14,6 +14,7 @@
 
 mod change;
 mod ptxas;
+mod table;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,17 +1,9 @@
 //! ptxas, and the sections of what it makes.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-
-pub(crate) fn not_checked(what: &str) {
-    // Not through `eprintln!`, which the test harness keeps to itself.
-    let _ = writeln!(std::io::stderr(), "NOT CHECKED: {what}");
-}
 
 /// The compiler from PTX to machine code.
 #[derive(Debug)]
@@ -23,17 +15,7 @@ pub(crate) type Code = BTreeMap<String, Vec<u8>>;
 impl Ptxas {
     /// Finds it where the other tests find nvcc.
     pub(crate) fn find() -> Option<Self> {
-        let toolkits = std::fs::read_dir(Path::new(ROOT).join("target/cuda-toolkit/nvidia"));
-        let installed = toolkits.into_iter().flatten().flatten().map(|it| it.path());
-        let given = std::env::var_os("CUDA_PATH").map(PathBuf::from);
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let all = given.into_iter().chain(installed).map(|it| it.join("bin"));
-        let all = all.chain(std::env::split_paths(&path)).map(|it| it.join("ptxas"));
-        let found = all.into_iter().find(|it| it.is_file()).map(Self);
-        if found.is_none() {
-            not_checked("the code of printed PTX: there is no ptxas; `ci/setup` installs one");
-        }
-        found
+        cuda_testing_kernels::tool("ptxas", "the code of printed PTX").map(Self)
     }
 
     /// Compiles a text for its own architecture. Returns `None` if ptxas refuses it.

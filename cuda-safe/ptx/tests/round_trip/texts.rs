@@ -24,9 +24,12 @@ fn read(folders: &[PathBuf]) -> Vec<(String, String)> {
     files.into_iter().map(read).collect()
 }
 
-/// Returns the texts that the repository has, with their files.
+/// Returns the texts that the repository has, and those of the kernels of tests, with their files.
 pub(crate) fn tracked() -> Vec<(String, String)> {
-    read(&["cuda-safe", "cuda-kernels", "examples", "ci"].map(|folder| Path::new(ROOT).join(folder)))
+    let mut all = read(&["cuda-safe", "cuda-kernels", "examples", "ci"].map(|it| Path::new(ROOT).join(it)));
+    let made = [("patterns", cuda_testing_kernels::patterns()), ("planted", cuda_testing_kernels::planted())];
+    all.extend(made.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    all
 }
 
 /// Returns these and those of the project's own kernels, which builds leave.
@@ -35,7 +38,7 @@ pub(crate) fn all() -> Vec<(String, String)> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().to_owned();
     let built = read(&[target.join("debug/build"), target.join("release/build")]);
     if built.is_empty() {
-        super::ptxas::not_checked(
+        cuda_testing_kernels::not_checked(
             "the PTX of the project's kernels: `cargo build -p cuda-kernels` leaves it",
         );
     }
