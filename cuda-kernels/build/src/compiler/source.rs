@@ -1083,8 +1083,8 @@ fn place_structs(
     text
 }
 
-/// Returns the parameters of a kernel in brackets, with structs for instances of class templates. Those without
-/// a name get that of the template.
+/// Returns the parameters of a kernel in brackets, with structs for instances of class templates. Parameters
+/// without a name get that of the template.
 fn parameters(
     file: &File,
     range: &Range<usize>,
