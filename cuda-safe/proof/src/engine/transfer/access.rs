@@ -300,9 +300,10 @@ impl Analysis<'_> {
             let object = &self.kernel.objects[it as usize];
             if align > object.align {
                 let said = format!("{} is aligned to {}, not {align}", object.spelled(), object.align);
-                // The stack is the compiler's.
+                // The stack is the compiler's, and a parameter the launch's.
+                let is_declared = matches!(object.space, Space::Shared | Space::Global);
                 let remedy = format!(": declare it with `__align__({align})`");
-                return refused(&(said + if object.space == Space::Local { "" } else { &remedy }));
+                return refused(&(said + if is_declared { &remedy } else { "" }));
             }
         }
         let reads = step.reads();
