@@ -71,13 +71,13 @@
 //!
 //! A warning of the build names each kernel without a handle and the reason: a template without an instance,
 //! a `static` kernel, one that a macro makes, one with more than 32 parameters, one that takes an instance by
-//! value of a class template that is only declared, or one whose prototype is not plain C++.
+//! value of a class template that is only declared, or one whose prototype is not plain C++. Another warning
+//! names each class that is not plain C++, such as one with a member of a type that only device code has.
 //!
 //! The build does not read the bodies of functions. A source may contain a whole program with its own `main`,
 //! which nothing calls. Its other functions, such as those that call Thrust or CUB, are compiled as well:
 //! [`Build::export`] names those that Rust calls. Functions without a handle need not be plain C++, and
-//! neither do their parameters. Classes must be: put one with a member of a type that only device code has
-//! between `#ifdef __CUDACC__` and `#endif`.
+//! neither do their parameters.
 //!
 //! # Launches that are proven
 //! The launch of a `Checked` handle is safe: it is proven from the PTX that nvcc makes, with the values of

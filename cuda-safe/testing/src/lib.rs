@@ -21,6 +21,18 @@ use std::thread::{self, ThreadId};
 
 use cuda_safe::stream::AsStream;
 
+/// Calls that must fail, and are to name this file. Counts them, and adds those that do otherwise to a list.
+#[macro_export]
+macro_rules! refused {
+    ($wrong:ident, $tried:ident: $($call:expr;)*) => { $(
+        $tried += 1;
+        match $call.map(drop).map_err(::cuda_safe::Error::from) {
+            Err(error) if error.call_site().file() == file!() => {}
+            answer => $wrong.push(format!("{}: {answer:?}", stringify!($call))),
+        }
+    )* };
+}
+
 /// Returns whether `ci/test --all` runs: then tests of random inputs make more of them.
 #[must_use]
 pub fn all() -> bool {

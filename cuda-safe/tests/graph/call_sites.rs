@@ -5,19 +5,8 @@
 #![expect(unsafe_code, reason = "copies the attributes of nodes that are no kernels")]
 
 use cuda_safe::graph::{Conditional, InstantiateFlags, node};
-use cuda_safe::{Device, DeviceBuffer, Error, Event, Graph, PinnedBuffer, Result, Stream};
-use cuda_testing::alone;
-
-/// Calls that must fail, and are to name this file.
-macro_rules! refused {
-    ($wrong:ident, $tried:ident: $($call:expr;)*) => { $(
-        $tried += 1;
-        match $call.map(drop).map_err(Error::from) {
-            Err(error) if error.call_site().file() == file!() => {}
-            answer => $wrong.push(format!("{}: {answer:?}", stringify!($call))),
-        }
-    )* };
-}
+use cuda_safe::{Device, DeviceBuffer, Event, Graph, PinnedBuffer, Result, Stream};
+use cuda_testing::{alone, refused};
 
 #[test]
 fn each_refusal_of_a_graph_names_the_line_of_its_caller() -> Result<()> {

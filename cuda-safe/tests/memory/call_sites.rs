@@ -8,21 +8,10 @@ use cuda_safe::device::{DefaultStream, Version, driver_entry_point};
 use cuda_safe::memory::{Array, ArrayBuilder, MemoryPool, Plane, PlaneMut, Volume, VolumeMut};
 use cuda_safe::texture::{FilterMode, Surface, Texture, TextureDesc};
 use cuda_safe::{
-    Device, DeviceBuffer, Error, Event, ManagedBuffer, PinnedBuffer, PitchedBuffer, PitchedVolume,
-    Registered, Result, Stream, WriteCombinedBuffer, memcpy, memcpy_async,
+    Device, DeviceBuffer, Event, ManagedBuffer, PinnedBuffer, PitchedBuffer, PitchedVolume, Registered,
+    Result, Stream, WriteCombinedBuffer, memcpy, memcpy_async,
 };
-use cuda_testing::alone;
-
-/// Calls that must fail, and are to name this file.
-macro_rules! refused {
-    ($wrong:ident, $tried:ident: $($call:expr;)*) => { $(
-        $tried += 1;
-        match $call.map(drop).map_err(Error::from) {
-            Err(error) if error.call_site().file() == file!() => {}
-            answer => $wrong.push(format!("{}: {answer:?}", stringify!($call))),
-        }
-    )* };
-}
+use cuda_testing::{alone, refused};
 
 #[test]
 fn each_refusal_of_an_argument_names_the_line_of_its_caller() -> Result<()> {

@@ -10,7 +10,7 @@ use cuda_sys::{
     cudaGetErrorName, cudaGetErrorString, cudaGetLastError, cudaSuccess,
 };
 
-use super::{installed, is_child, stand_in, stand_in_with, start_again};
+use super::{installed, is_child, stand_in, stand_in_with, start_again, temporary};
 
 /// The versions of the bindings' headers and of their major version.
 const BUILT: u32 = cuda_sys::CUDART_VERSION;
@@ -78,7 +78,7 @@ fn without_a_library_each_call_is_an_error_that_says_where_it_was_looked_for() {
         eprintln!("checked: {}", cuda_sys::check_runtime().unwrap_err());
         return;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nothing");
+    let folder = temporary().join("nothing");
     std::fs::create_dir_all(&folder).unwrap();
     let text = printed("without_a_library_each_call_is_an_error_that_says_where_it_was_looked_for", &folder);
     if text.contains(INSTALLED) {
@@ -153,7 +153,7 @@ fn a_function_that_the_library_lacks_is_an_error_with_both_versions() {
 fn a_toolkit_that_a_variable_names_is_found_after_the_loaders_path() {
     if is_child() {
         // SAFETY: nothing has called CUDA yet, so no other thread of this process reads the environment.
-        unsafe { std::env::set_var("CUDA_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("load_root")) };
+        unsafe { std::env::set_var("CUDA_HOME", temporary().join("load_root")) };
         eprintln!("{:?}", cuda_sys::runtime_version());
         return;
     }

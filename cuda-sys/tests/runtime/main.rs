@@ -15,6 +15,11 @@ mod load;
 
 const ROLE: &str = "CUDA_SYS_TEST_ROLE";
 
+/// A folder beside that of this program, on any machine.
+fn temporary() -> PathBuf {
+    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("tmp")
+}
+
 /// Compiles a library with the file name that the loader requests. It has a single function.
 fn stand_in(name: &str, version: u32) -> PathBuf {
     stand_in_with(name, version, "")
@@ -22,7 +27,7 @@ fn stand_in(name: &str, version: u32) -> PathBuf {
 
 /// Compiles such a library with more functions, in C.
 fn stand_in_with(name: &str, version: u32, functions: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = temporary().join(name);
     std::fs::create_dir_all(&folder).unwrap();
     let source = folder.join("stand_in.c");
     let version = format!("int cudaRuntimeGetVersion(int *v) {{ *v = {version}; return 0; }}\n");
@@ -90,7 +95,7 @@ fn another_minor_version_is_taken() {
 #[cfg(not(feature = "load"))]
 #[test]
 fn a_library_of_another_name_is_refused_by_the_loader_which_names_the_right_one() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("other_name");
+    let folder = temporary().join("other_name");
     std::fs::create_dir_all(&folder).unwrap();
     if is_child() {
         return;

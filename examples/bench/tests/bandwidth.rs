@@ -13,8 +13,9 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn run(arguments: &[&str]) -> Output {
-    let built = PathBuf::from(env!("CARGO_BIN_EXE_bandwidth"));
-    let program = env::var_os("EXAMPLES_DIR").map_or(built, |folder| PathBuf::from(folder).join("bandwidth"));
+    // cargo builds it into the folder above that of this program.
+    let built = || env::current_exe().unwrap().ancestors().nth(2).unwrap().to_owned();
+    let program = env::var_os("EXAMPLES_DIR").map_or_else(built, PathBuf::from).join("bandwidth");
     let mut command = Command::new(&program);
     command.args(arguments).output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))
 }

@@ -5,6 +5,7 @@
 //! their folder.
 //!
 //! Not under sanitizers: it starts programs, which are checked by themselves.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::env;
 use std::path::PathBuf;
@@ -13,9 +14,9 @@ use std::process::{Command, Output};
 const SOURCE: &str = include_str!("../../two_streams/main.rs");
 
 fn run(mode: &[&str], variables: &[(&str, &str)]) -> Output {
-    let built = PathBuf::from(env!("CARGO_BIN_EXE_two_streams"));
-    let program =
-        env::var_os("EXAMPLES_DIR").map_or(built, |folder| PathBuf::from(folder).join("two_streams"));
+    // cargo builds it into the folder above that of this program.
+    let built = || env::current_exe().unwrap().ancestors().nth(2).unwrap().to_owned();
+    let program = env::var_os("EXAMPLES_DIR").map_or_else(built, PathBuf::from).join("two_streams");
     let mut command = Command::new(&program);
     command.args(mode).env_remove("CUDA_SAFE_HAZARDS").envs(variables.iter().copied());
     command.output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))

@@ -320,6 +320,12 @@ impl<'a> Cursor<'a> {
         Self { raw: unsafe { clang_sys::clang_getSpecializedCursorTemplate(self.raw) }, unit: self.unit }
     }
 
+    /// Returns the names of a template's parameters that are those of its function.
+    pub(crate) fn parameter_names(self) -> Vec<String> {
+        let children = self.children().into_iter();
+        children.filter(|it| it.raw.kind == clang_sys::CXCursor_ParmDecl).map(Self::name).collect()
+    }
+
     /// Returns a text that all declarations of one entity have in common, and no others.
     pub(crate) fn identity(self) -> String {
         // SAFETY: the cursor belongs to a live unit.

@@ -15,7 +15,7 @@ use crate::compiler::agree::Facts;
 use crate::compiler::clang::{KERNEL, annotation};
 use crate::compiler::declared::{self, Declared};
 use crate::compiler::prototype::GLOBAL_STANDS_FOR;
-use crate::compiler::source::{self, Includes};
+use crate::compiler::source::{self, Includes, Mode};
 
 /// The macro that is defined while bindgen reads the headers and sources in their order.
 const WRAPPED: &str = "CUDA_KERNELS_BUILD";
@@ -54,27 +54,45 @@ pub(crate) fn bind(
     sources: &[PathBuf],
     arguments: &[String],
 ) -> Result<Bindings, Error> {
-    let whole = bind_with(Includes::All, headers, sources, arguments);
+    let all_types = bind_types(false, headers, sources, arguments);
+    // A class that is not understood may seem to have no layout in Rust.
+    let Err(error @ (Error::Header(_) | Error::Layout(_))) = all_types else { return all_types };
+    bind_types(true, headers, sources, arguments).map_err(|second| match second {
+        Error::Header(_) => error,
+        other => other,
+    })
+}
+
+/// The same. `leaves_types_out` says whether types that plain C++ does not take are left out.
+fn bind_types(
+    leaves_types_out: bool,
+    headers: &[PathBuf],
+    sources: &[PathBuf],
+    arguments: &[String],
+) -> Result<Bindings, Error> {
+    let bind = |includes| bind_with(Mode { includes, leaves_types_out }, headers, sources, arguments);
+    let whole = bind(Includes::All);
     let Err(Error::Header(error)) = whole else { return whole };
     // Mistakes in the toolkit's own headers are none of the program.
     let folders = arguments.windows(2).filter(|pair| matches!(pair, [option, _] if option == "-isystem"));
     let is_in_toolkit = folders.flatten().any(|folder| error.contains(&format!("{folder}/")));
-    let library = bind_with(Includes::WithLibrary, headers, sources, arguments);
+    let library = bind(Includes::WithLibrary);
     if !matches!(library, Err(Error::Header(_))) {
         return library;
     }
-    bind_with(Includes::HostOnly, headers, sources, arguments).map_err(|second| match second {
+    bind(Includes::HostOnly).map_err(|second| match second {
         Error::Header(second) if is_in_toolkit || second.contains(NOT_FOUND) => Error::Header(second),
         _ => Error::Header(error),
     })
 }
 
 fn bind_with(
-    includes: Includes,
+    mode: Mode,
     headers: &[PathBuf],
     sources: &[PathBuf],
     arguments: &[String],
 ) -> Result<Bindings, Error> {
+    let includes = mode.includes;
     let files = Files::default();
     let all = [headers, sources].concat();
     let mut arguments = arguments.to_vec();
@@ -82,12 +100,12 @@ fn bind_with(
         // Two sources with different values for one name are refused: only one can become a constant.
         arguments.push("-Werror=macro-redefined".to_owned());
     }
-    let mut prepared = source::prepare(&wrapper(&all, includes)?, headers, sources, &arguments, includes)?;
+    let mut prepared = source::prepare(&wrapper(&all, includes)?, headers, sources, &arguments, mode)?;
     // A header that a source includes is read there, after all that comes before it in the source.
     let mut separate = all.clone();
     separate.retain(|file| !prepared.within.contains(file));
     if separate.len() < all.len() {
-        prepared = source::prepare(&wrapper(&separate, includes)?, headers, sources, &arguments, includes)?;
+        prepared = source::prepare(&wrapper(&separate, includes)?, headers, sources, &arguments, mode)?;
     }
     let generate = |prepared: &source::Prepared, files: &Files| {
         let read = Read { all: &all, separate: &separate, includes, arguments: &arguments };
@@ -96,7 +114,7 @@ fn bind_with(
     let mut made = generate(&prepared, &files);
     if made.is_err() {
         let own = &wrapper(&separate, includes)?;
-        let settled = source::settle(own, &mut prepared.texts, &mut prepared.variables, &arguments)?;
+        let settled = source::settle(own, &mut prepared, &arguments, mode.leaves_types_out)?;
         if let Some(mut warnings) = settled {
             prepared.warnings.append(&mut warnings);
             made = generate(&prepared, &files);
@@ -168,24 +186,12 @@ fn refused(all: &[PathBuf], error: &bindgen::BindgenError) -> Error {
          another target than this machine set NVCC_CCBIN or CXX_TARGET to it"
     } else if said.contains(NOT_FOUND) {
         "; name the folder of that file by `Build::include`, or remove the line if the kernels do not need it"
-    } else if names_device_code(&said) {
-        "; what only the device compiler takes belongs between #ifdef __CUDACC__ and #endif"
     } else {
         ""
     };
     Error::Header(format!(
         "the kernels' prototypes could not be read as plain C++ ({headers}): {said}{advice}"
     ))
-}
-
-/// Returns whether an error is about a name that only device code has.
-fn names_device_code(said: &str) -> bool {
-    const NAMES: &str = " threadIdx blockIdx blockDim gridDim warpSize cg cooperative_groups cub thrust cuda \
-                         nvcuda wmma nvtx ";
-    let mut quoted = said.split('\'').skip(1).step_by(2);
-    quoted.any(|name| {
-        name.starts_with("__") || NAMES.contains(&format!(" {} ", name.split(':').next().unwrap_or(name)))
-    })
 }
 
 /// Leaves out of clang's message the places in files that are only in this library's memory, and returns
@@ -328,19 +334,12 @@ mod tests {
     }
 
     #[test]
-    fn device_code_without_a_handle_is_not_read_and_in_a_type_it_is_refused_with_what_to_do() {
+    fn device_code_without_a_handle_is_not_read() {
         let body = "__device__ inline int sum(int v) { return __shfl_down_sync(0xffffffffu, v, 16); }";
         assert!(generated(&format!("{body}\n__global__ void move(int* data);")).contains("move_"));
         let device_only = format!("constexpr {body}\n__device__ float sum(cg::thread_block block, float x);");
         let bindings = read(&format!("{device_only}\n__global__ void move(int* data);")).unwrap();
         assert!(text_of(&bindings).contains("static move_: ") && bindings.warnings.is_empty());
-        let class = "struct S { int n; cg::grid_group g; };";
-        let Err(Error::Header(said)) = read(class) else { panic!("it was read") };
-        assert!(said.contains("'cg'") && said.contains("__CUDACC__") && !said.contains('\n'), "{said}");
-        let Err(Error::Header(said)) = read("struct S { floot x; };") else { panic!("it was read") };
-        assert!(said.contains("'floot'") && !said.contains("__CUDACC__"), "{said}");
-        let hidden = format!("#ifdef __CUDACC__\n{class}\n#endif\n__global__ void move(int* data);");
-        assert!(generated(&hidden).contains("move_"));
     }
 
     /// Returns the text that a crate would include for the header.
@@ -584,8 +583,14 @@ mod tests {
         let mut arguments = arguments_for("made_up-unknown-linux-gnu", "/no/such/c++");
         arguments.extend(["-nostdinc".to_owned(), "-nostdinc++".to_owned()]);
         for includes in [Includes::All, Includes::HostOnly] {
-            let error =
-                bind_with(includes, &[], std::slice::from_ref(&file), &arguments).unwrap_err().to_string();
+            let error = bind_with(
+                Mode { includes, leaves_types_out: false },
+                &[],
+                std::slice::from_ref(&file),
+                &arguments,
+            )
+            .unwrap_err()
+            .to_string();
             assert!(error.contains("kernels.cu)") && error.contains("file not found"), "{error}");
             assert!(error.contains("C++ compiler") && !error.contains(".hpp"), "{error}");
         }
@@ -629,6 +634,8 @@ mod tests {
             template __global__ void reduce<float, 256>(const float* in, float* out);
             template __global__ void reduce<unsigned, TILE>(const unsigned* in, unsigned* out);
             template <> __global__ void reduce<Scale, 1>(const Scale* in, Scale* out) { out[0] = in[0]; }
+            template <bool A, int N, bool B> __global__ void flags(float* data, int (*rows)[4], Scale by) {}
+            template __global__ void flags<true, (2 > 1), false>(float* __restrict__, int (*)[4], Scale);
             std::vector<float> host(std::vector<float>& v) {
                 scale<<<1, 256>>>(v.data(), {}, 0, 1);
                 return v;
@@ -647,6 +654,8 @@ mod tests {
             "#[link_name = \"_Z6reduceIfLi256EEvPKT_PS0_\"]",
             "static reduce_unsigned_int_16: ::cuda_safe::launch::Checked<(*const u32, *mut u32)>",
             "static reduce_Scale_1: ::cuda_safe::launch::Checked<(*const Scale, *mut Scale)>",
+            "static flags_true_1_false: ",
+            ".with_parameter_names(&[\"data\", \"#2\", \"by\"])",
             "static factors: ::cuda_safe::launch::Symbol<f32>",
             "pub const TILE : u32 = 16",
         ] {
@@ -833,8 +842,8 @@ mod tests {
     #[test]
     fn a_mistake_beside_headers_for_devices_is_named_and_theirs_are_not() {
         let text = "#include <cub/cub.cuh>\nstruct S { unknown_type x; };\n__global__ void k(S* p) {}";
-        let error = read_file("k.cu", text).unwrap_err().to_string();
-        assert!(error.contains("'unknown_type'") && !error.contains("threadIdx"), "{error}");
+        let said = read_file("k.cu", text).unwrap().warnings.join("\n");
+        assert!(said.contains("'unknown_type'") && !said.contains("threadIdx"), "{said}");
     }
 
     #[test]
@@ -929,6 +938,8 @@ mod tests {
         );
         let member = "namespace cg = cooperative_groups;\nstruct S { cg::grid_group g; int n; };\n\
                       __global__ void k(S s) {}";
-        assert!(read_file("kernels.cu", member).is_err());
+        let bindings = read_file("kernels.cu", member).unwrap();
+        assert!(!text_of(&bindings).contains("static k") && !text_of(&bindings).contains("struct S"));
+        assert_eq!(bindings.warnings.len(), 2, "{:?}", bindings.warnings);
     }
 }

@@ -7,6 +7,7 @@ mod compile;
 mod contract;
 mod declared;
 mod depfile;
+mod file;
 mod generate;
 mod handle;
 mod header;

@@ -13,6 +13,7 @@ use crate::Error;
 use crate::compiler::agree::Facts;
 use crate::compiler::clang::{Cursor, KERNEL, Part, Unit};
 use crate::compiler::declared::{self, Declared};
+use crate::compiler::file::{CLASS, File, Mistaken};
 use crate::compiler::lexer::{self, Kind, Token};
 use crate::compiler::prototype::MOST_PARAMETERS;
 use crate::compiler::template::{self, Instances, Shape};
@@ -37,6 +38,8 @@ pub(crate) struct Prepared {
     pub(crate) within: Vec<PathBuf>,
     /// The files that sources include and that have kernels or variables.
     pub(crate) also: Vec<PathBuf>,
+    /// The names of the classes that plain C++ does not take.
+    pub(crate) classes_out: Vec<String>,
     /// The texts that stand for files: first those of the headers and sources in their order, then those of
     /// the files that these include, where they differ.
     pub(crate) texts: Vec<(PathBuf, String)>,
@@ -52,14 +55,42 @@ pub(crate) enum Includes {
     HostOnly,
 }
 
+/// How headers and sources are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mode {
+    pub(crate) includes: Includes,
+    /// Whether types that plain C++ does not take are left out.
+    pub(crate) leaves_types_out: bool,
+}
+
 /// Reads the headers and sources. `wrapper` includes them, and `arguments` are clang's.
 pub(crate) fn prepare(
     wrapper: &str,
     headers: &[PathBuf],
     sources: &[PathBuf],
     arguments: &[String],
-    includes: Includes,
+    mode: Mode,
 ) -> Result<Prepared, Error> {
+    let mut types_out = Vec::new();
+    // What needs a type that is left out has a mistake once the type is gone.
+    loop {
+        let known = types_out.len();
+        let prepared = prepare_without(&mut types_out, wrapper, (headers, sources), arguments, mode)?;
+        if let Some(prepared) = prepared.filter(|_| types_out.len() == known) {
+            return Ok(prepared);
+        }
+    }
+}
+
+/// The same, without some types. Returns `None` if it finds more of them.
+fn prepare_without(
+    types_out: &mut Vec<TypeOut>,
+    wrapper: &str,
+    (headers, sources): (&[PathBuf], &[PathBuf]),
+    arguments: &[String],
+    mode: Mode,
+) -> Result<Option<Prepared>, Error> {
+    let includes = mode.includes;
     let listed = [headers, sources].concat();
     let mut reading = Reading { sources, listed: &listed, ..Reading::default() };
     let mut specialized = Vec::new();
@@ -69,6 +100,7 @@ pub(crate) fn prepare(
         if includes != Includes::All && sources.contains(file) {
             text = without_device_headers(&text, includes);
         }
+        text = without_types(text, file, types_out);
         specialized.push((file.clone(), text.clone()));
         reading.files.insert(file.clone(), File::new(text));
     }
@@ -76,6 +108,7 @@ pub(crate) fn prepare(
     reading.included = unit.included_by(sources);
     for path in reading.included.keys().filter(|path| !listed.contains(path)) {
         if let (Ok(disk), Ok(text)) = (fs::read(path), read(path))
+            && let text = without_types(text, path, types_out)
             && disk != text.as_bytes()
         {
             specialized.push((path.clone(), text.clone()));
@@ -84,6 +117,11 @@ pub(crate) fn prepare(
     }
     if specialized.len() > listed.len() {
         unit = Unit::parse(wrapper, &specialized, arguments)?;
+    }
+    reading.find_bodies(unit.root());
+    let mistakes = unit.mistakes();
+    if mode.leaves_types_out && reading.find_types_out(&mistakes, types_out) {
+        return Ok(None);
     }
     let mut facts = Facts::default();
     reading.class_instances = template::find(&unit, &mut facts, |after| {
@@ -97,8 +135,8 @@ pub(crate) fn prepare(
     for cursor in unit.root().children() {
         reading.visit(cursor, false);
     }
-    for (file, offset, words) in unit.mistakes() {
-        reading.leave_out(&file, offset, &words);
+    for (file, offset, words) in mistakes {
+        reading.leave_out(&file, offset, &words, types_out);
     }
     let mut variables = declared::find(unit.root(), &listed, |file| reading.included.contains_key(file))?;
     variables.retain(|it| !reading.is_left_out(&it.file, it.at));
@@ -113,6 +151,7 @@ pub(crate) fn prepare(
     let constants = reading.constants(unit.root());
     reading.edit_included(includes);
     facts.macros = reading.files.values().flat_map(File::macros).collect();
+    reading.classes_out(types_out);
     let (warnings, has_instances) = (reading.warnings(), !reading.instantiated.is_empty());
     let Reading { mut files, host_functions, .. } = reading;
     let own = listed.iter().filter_map(|path| Some((path.clone(), files.remove(path)?.edited())));
@@ -120,7 +159,8 @@ pub(crate) fn prepare(
     files.retain(|_, file| file.is_changed || !file.edits.is_empty());
     texts.extend(files.into_iter().map(|(path, file)| (path, file.edited())));
     let also = also.into_iter().collect();
-    Ok(Prepared {
+    let classes_out = types_out.iter().filter(|it| it.what.is_some()).map(|it| it.name.clone()).collect();
+    Ok(Some(Prepared {
         variables,
         warnings,
         has_instances,
@@ -130,8 +170,29 @@ pub(crate) fn prepare(
         constants,
         within,
         also,
+        classes_out,
         texts,
-    })
+    }))
+}
+
+/// A type that plain C++ does not take: its file, its place there, its name, and clang's words. A class has a
+/// word for what it is, and a second name of a type or a namespace has none.
+struct TypeOut {
+    file: PathBuf,
+    range: Range<usize>,
+    what: Option<&'static str>,
+    name: String,
+    words: String,
+}
+
+/// Leaves out types of a file. All that stays keeps its place.
+fn without_types(text: String, file: &Path, types_out: &[TypeOut]) -> String {
+    let mut plain = text.clone().into_bytes();
+    for range in types_out.iter().filter(|it| it.file == file).map(|it| it.range.clone()) {
+        let range = plain.get_mut(range).unwrap_or_default();
+        range.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    }
+    String::from_utf8(plain).unwrap_or(text)
 }
 
 /// Reads a file. Offsets stay: each byte that is no UTF-8, such as one of a name in a comment, becomes a
@@ -239,250 +300,6 @@ fn includes_device_header(line: &str, includes: Includes) -> bool {
     })
 }
 
-/// A file, and the parts of its text that something else stands for.
-#[derive(Debug)]
-struct File {
-    text: String,
-    tokens: Vec<Token>,
-    edits: Vec<(Range<usize>, String)>,
-    /// The parts that must stay as they are.
-    kept: Vec<Range<usize>>,
-    /// The functions whose bodies are read.
-    bodies: Vec<Range<usize>>,
-    /// Whether it is read with another text than on disk.
-    is_changed: bool,
-}
-
-/// A statement that plain C++ does not take: what has no handle for it, if anything, and its name.
-struct Mistaken {
-    range: Range<usize>,
-    what: Option<&'static str>,
-    name: String,
-}
-
-impl File {
-    fn new(text: String) -> Self {
-        let tokens = lexer::tokens(&text);
-        Self { text, tokens, edits: Vec::new(), kept: Vec::new(), bodies: Vec::new(), is_changed: false }
-    }
-
-    fn text(&self, range: &Range<usize>) -> &str {
-        self.text.get(range.clone()).unwrap_or_default()
-    }
-
-    /// Returns the number of the line of an offset.
-    fn line(&self, offset: usize) -> usize {
-        self.text(&(0..offset)).matches('\n').count() + 1
-    }
-
-    /// Returns the index of the first token at or after an offset.
-    fn token_at(&self, offset: usize) -> usize {
-        self.tokens.partition_point(|token| token.range.start < offset)
-    }
-
-    /// Returns whether the text of this declaration has the function's name before parameters or template
-    /// arguments. Otherwise a macro makes the function.
-    fn spells(&self, range: &Range<usize>, name: &str) -> bool {
-        let name = name.trim_start_matches('~');
-        let name = name.split(|sign: char| !sign.is_alphanumeric() && sign != '_').next().unwrap_or_default();
-        let (start, end) = (self.token_at(range.start), self.token_at(range.end));
-        let own = self.tokens.get(start..end).unwrap_or_default();
-        own.windows(2).any(|pair| {
-            let [word, next] = pair else { return false };
-            self.text(&word.range) == name && (name == "operator" || next.is(b'(') || next.is(b'<'))
-        })
-    }
-
-    /// Returns the part of a function that is no declaration, up to its end: the body with what initializes
-    /// members, or the semicolon. Also returns whether it has a body. Returns `None` if the text is not
-    /// understood.
-    fn rest(&self, declarator_end: usize) -> Option<(Range<usize>, bool)> {
-        let is = |at: usize, sign: u8| self.tokens.get(at).is_some_and(|token| token.is(sign));
-        let mut at = self.token_at(declarator_end);
-        let mut initializes = None;
-        loop {
-            let token = self.tokens.get(at)?;
-            let after_word = at.checked_sub(1).and_then(|before| self.tokens.get(before));
-            let after_word = after_word.is_some_and(|token| token.kind == Kind::Word || token.is(b'>'));
-            match token.kind {
-                Kind::Sign(b';') => return Some((token.range.clone(), false)),
-                Kind::Sign(b'{') if !(initializes.is_some() && after_word) => {
-                    let close = self.tokens.get(lexer::closing(&self.tokens, at))?;
-                    return Some((initializes.unwrap_or(token.range.start)..close.range.end, true));
-                }
-                Kind::Sign(b'(' | b'[' | b'{') => at = lexer::closing(&self.tokens, at),
-                Kind::Sign(b':') if is(at + 1, b':') => at += 1,
-                Kind::Sign(b':') => initializes = Some(token.range.start),
-                Kind::Sign(b'}') | Kind::Directive => return None,
-                _ => {}
-            }
-            at += 1;
-        }
-    }
-
-    /// Returns the statement with a mistake at this offset, if it can be left out: a field cannot, nor a
-    /// virtual function, because its class would have another layout.
-    fn mistaken(&self, offset: usize) -> Option<Mistaken> {
-        let body = self.bodies.iter().find(|body| body.contains(&offset));
-        let start = self.statement(body.map_or(offset, |body| body.start))?;
-        let range = start..body.map_or_else(|| Some(self.rest(start)?.0.end), |body| Some(body.end))?;
-        let (name, is_function) = self.declared(range.clone()).unwrap_or_default();
-        let text = self.text(&range);
-        let is_variable =
-            !is_function && ["__device__", "__constant__", "__managed__"].iter().any(|it| text.contains(it));
-        let what =
-            if text.contains("__global__") { Some("kernel") } else { is_variable.then_some("variable") };
-        let stays = self.is_in_class(start) && (!is_function || text.contains("virtual"));
-        (!stays).then_some(Mistaken { range, what, name })
-    }
-
-    /// Returns whether an offset is between the brackets of a class.
-    fn is_in_class(&self, offset: usize) -> bool {
-        let mut open: Vec<bool> = Vec::new();
-        for token in self.tokens.iter().take_while(|token| token.range.start < offset) {
-            if token.is(b'{') {
-                let head =
-                    self.statement(token.range.start).map(|start| self.text(&(start..token.range.start)));
-                let words =
-                    head.unwrap_or_default().split(|sign: char| !sign.is_alphanumeric() && sign != '_');
-                open.push(words.into_iter().any(|word| ["class", "struct", "union"].contains(&word)));
-            } else if token.is(b'}') {
-                open.pop();
-            }
-        }
-        open.contains(&true)
-    }
-
-    /// Returns where the first name with template arguments is in a part: `a::B<int>::C`.
-    fn template_name(&self, part: &Range<usize>) -> Option<Range<usize>> {
-        let is = |at: usize, sign: u8| self.tokens.get(at).is_some_and(|token| token.is(sign));
-        let is_word = |at: usize| self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
-        let (begin, end) = (self.token_at(part.start), self.token_at(part.end));
-        let open = (begin..end).find(|at| is(*at, b'<'))?;
-        let mut first = open.checked_sub(1).filter(|at| is_word(*at))?;
-        while first >= begin + 2 && is(first - 1, b':') && is(first - 2, b':') {
-            first -= if first >= begin + 3 && is_word(first - 3) { 3 } else { 2 };
-        }
-        let (mut depth, mut last) = (0_u32, open);
-        loop {
-            match self.tokens.get(last)?.kind {
-                Kind::Sign(b'<') => depth += 1,
-                Kind::Sign(b'>') => depth -= 1,
-                Kind::Sign(b'(') => last = lexer::closing(&self.tokens, last),
-                Kind::Sign(b';' | b'{') => return None,
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-            last += 1;
-        }
-        while is(last + 1, b':') && is(last + 2, b':') && is_word(last + 3) {
-            last += 3;
-        }
-        Some(self.tokens.get(first)?.range.start..self.tokens.get(last)?.range.end)
-    }
-
-    /// Returns the name that a statement declares, and whether it is that of a function.
-    fn declared(&self, statement: Range<usize>) -> Option<(String, bool)> {
-        let (start, end) = (self.token_at(statement.start), self.token_at(statement.end));
-        let own = self.tokens.get(start..end).unwrap_or_default();
-        let (mut last, mut at) = (None, 0);
-        while let Some(token) = own.get(at) {
-            let word = self.text(&token.range);
-            let is_name = token.kind == Kind::Word && !word.starts_with("__");
-            let next = |sign: u8| own.get(at + 1).is_some_and(|next| next.is(sign));
-            if is_name && next(b'(') {
-                return Some((word.to_owned(), true));
-            }
-            if is_name && [b'=', b';', b'[', b'{'].into_iter().any(next) {
-                return Some((word.to_owned(), false));
-            }
-            if is_name {
-                last = Some((word.to_owned(), false));
-            } else if token.is(b'(') {
-                at = lexer::closing(own, at);
-            }
-            at += 1;
-        }
-        last
-    }
-
-    /// Returns the index of the last token before the statement that an offset is in.
-    fn before(&self, offset: usize) -> Option<usize> {
-        let ends = |token: &Token| matches!(token.kind, Kind::Directive | Kind::Sign(b';' | b'{' | b'}'));
-        self.tokens.get(..self.token_at(offset)).unwrap_or_default().iter().rposition(ends)
-    }
-
-    /// Returns the start of the statement that an offset is in.
-    fn statement(&self, offset: usize) -> Option<usize> {
-        let first = self.tokens.get(self.before(offset).map_or(0, |before| before + 1))?;
-        (first.kind != Kind::Directive).then_some(first.range.start)
-    }
-
-    /// Returns the end of what comes before the statement that an offset is in, and before its comment.
-    fn end_before(&self, offset: usize) -> usize {
-        let Some(before) = self.before(offset).and_then(|before| self.tokens.get(before)) else { return 0 };
-        let rest = self.text.get(before.range.end..).unwrap_or_default();
-        let line = rest.find('\n').map_or(0, |found| found + 1);
-        before.range.end + if before.kind == Kind::Directive { line } else { 0 }
-    }
-
-    /// Returns whether a condition on nvcc's macros decides about the text at an offset.
-    fn depends_on_nvcc(&self, offset: usize) -> bool {
-        const MACROS: [&str; 3] = ["__CUDACC", "__CUDA_ARCH", "__NVCC__"];
-        let before = self.tokens.iter().take_while(|token| token.range.start < offset);
-        let mut open: Vec<bool> = Vec::new();
-        for line in before.filter(|token| token.kind == Kind::Directive).map(|token| self.text(&token.range))
-        {
-            let depends = MACROS.iter().any(|name| line.contains(name));
-            let word = line.trim_start_matches(['#', ' ', '\t']);
-            if word.starts_with("if") {
-                open.push(depends);
-            } else if word.starts_with("endif") {
-                open.pop();
-            } else if word.starts_with("el") {
-                open.last_mut().into_iter().for_each(|before| *before |= depends);
-            }
-        }
-        open.contains(&true)
-    }
-
-    /// Returns the names of the macros without parameters.
-    fn macros(&self) -> Vec<String> {
-        let lines = self.tokens.iter().filter(|token| token.kind == Kind::Directive);
-        let name = |line: &str| {
-            let rest = line.trim_start_matches(['#', ' ', '\t']).strip_prefix("define")?.trim_start();
-            let end = rest.find(|sign: char| !sign.is_alphanumeric() && sign != '_').unwrap_or(rest.len());
-            let (name, value) = rest.split_at(end);
-            (!value.starts_with('(')).then(|| name.to_owned())
-        };
-        lines.filter_map(|token| name(self.text(&token.range))).collect()
-    }
-
-    /// Replaces a part. Its line ends stay, so that the lines of the file keep their numbers.
-    fn replace(&mut self, range: Range<usize>, by: &str) {
-        let lines = "\n".repeat(self.text(&range).matches('\n').count());
-        self.edits.push((range, format!("{by}{lines}")));
-    }
-
-    fn edited(mut self) -> String {
-        // What is put before a part comes first, then the larger of two parts.
-        self.edits.sort_by_key(|(range, _)| (range.start, !range.is_empty(), std::cmp::Reverse(range.end)));
-        let (mut text, mut done) = (String::with_capacity(self.text.len()), 0);
-        for (range, by) in &self.edits {
-            // A macro that makes several functions is left out once.
-            if range.start >= done {
-                text.push_str(self.text(&(done..range.start)));
-                text.push_str(by);
-                done = range.end;
-            }
-        }
-        text.push_str(self.text(&(done..self.text.len())));
-        text
-    }
-}
-
 /// A kernel template: its name, its identity, and where it is.
 type Template = (String, String, PathBuf, usize);
 
@@ -503,7 +320,7 @@ struct Reading<'a> {
     instantiated: BTreeSet<String>,
     /// The structs that stand for instances of class templates among the parameters of kernels.
     class_instances: Instances,
-    /// Kernels and variables without a handle: what it is, the file, the offset, and the reason.
+    /// What Rust lacks: kernels, variables and classes, with the file, the offset, and the reason.
     without: Vec<(String, PathBuf, usize, String)>,
     /// The statements that plain C++ does not take.
     left_out: Vec<(PathBuf, Range<usize>)>,
@@ -540,6 +357,62 @@ impl Reading<'_> {
         }
     }
 
+    /// Finds the bodies that libclang did not skip, because the value or the type of a function depends on
+    /// them.
+    fn find_bodies(&mut self, below: Cursor<'_>) {
+        for cursor in below.children().into_iter().filter(|child| !child.is_system()) {
+            match cursor.part() {
+                Part::Namespace | Part::Transparent | Part::Record => self.find_bodies(cursor),
+                Part::Function | Part::FunctionTemplate => {
+                    let Some((path, range)) = cursor.place() else { continue };
+                    let Some(file) = open(&mut self.files, &path) else { continue };
+                    if file.text(&range).ends_with('}') && file.spells(&range, &cursor.name()) {
+                        file.bodies.push(range);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_read(&self, path: &Path) -> bool {
+        self.included.contains_key(path) || self.listed.iter().any(|own| own == path)
+    }
+
+    /// Finds the types that plain C++ does not take. Returns whether there are any.
+    fn find_types_out(
+        &mut self,
+        mistakes: &[(PathBuf, usize, String)],
+        types_out: &mut Vec<TypeOut>,
+    ) -> bool {
+        let known = types_out.len();
+        for (path, offset, words) in mistakes {
+            let is_out = |it: &TypeOut| it.file == *path && it.range.contains(offset);
+            if !self.is_read(path) || types_out.iter().any(is_out) {
+                continue;
+            }
+            let Some(file) = open(&mut self.files, path) else { continue };
+            let Some(Mistaken { range, what, name, is_function }) = file.mistaken(*offset) else { continue };
+            if what == Some(CLASS) || (what.is_none() && !is_function) {
+                types_out.push(TypeOut { file: path.clone(), range, what, name, words: words.clone() });
+            }
+        }
+        types_out.len() > known
+    }
+
+    /// Notes the classes without a Rust type, for warnings.
+    fn classes_out(&mut self, types_out: &[TypeOut]) {
+        for class in types_out.iter().filter(|it| it.what.is_some() && self.listed.contains(&it.file)) {
+            let why = format!(
+                "plain C++, as which it is read for Rust, does not take it ({}). Put it, and kernels that \
+                 take it, between #ifdef __CUDACC__ and #endif, or make its members of types of plain C++",
+                class.words
+            );
+            let what = format!("class `{}` has no Rust type", class.name);
+            self.without.push((what, class.file.clone(), class.range.start, why));
+        }
+    }
+
     fn function(&mut self, cursor: Cursor<'_>, in_record: bool) {
         let Some((path, range)) = cursor.place() else { return };
         let Some(file) = open(&mut self.files, &path) else { return };
@@ -554,13 +427,16 @@ impl Reading<'_> {
             }
             if is_kernel && self.listed.contains(&path) {
                 let why = "a macro makes it. Write its prototype without the macro";
-                self.without.push((format!("kernel `{name}`"), path, range.start, why.to_owned()));
+                self.without.push((
+                    format!("kernel `{name}` has no handle"),
+                    path,
+                    range.start,
+                    why.to_owned(),
+                ));
             }
             return;
         }
         if file.text(&range).ends_with('}') {
-            // libclang did not skip the body, because the value or the type of the function depends on it.
-            file.bodies.push(range);
             return;
         }
         let Some((rest, has_body)) = file.rest(range.end) else { return };
@@ -582,7 +458,7 @@ impl Reading<'_> {
             if let Some(why) = without_handle(cursor, shapes.len(), has_unknown) {
                 if is_own {
                     self.without.push((
-                        format!("kernel `{name}`"),
+                        format!("kernel `{name}` has no handle"),
                         path.clone(),
                         range.start,
                         why.to_owned(),
@@ -601,8 +477,11 @@ impl Reading<'_> {
                 if arguments.is_some() {
                     self.instantiated.insert(cursor.template().identity());
                 }
-                let arguments = arguments.unwrap_or_default();
-                let parameters = parameters(file, &range, &shapes, &self.class_instances);
+                let mut arguments = arguments.unwrap_or_default();
+                file.name_truths(&range, &name, &mut arguments);
+                // An instance often names types alone.
+                let names = cursor.template().parameter_names();
+                let parameters = parameters(file, &range, (&shapes, &names), &self.class_instances);
                 let prototype = prototype(&name, &arguments, &parameters, &cursor.mangled());
                 // Before the comment of the kernel.
                 let place = file.end_before(range.start);
@@ -681,19 +560,20 @@ impl Reading<'_> {
 
     /// Leaves out the statement that plain C++ does not take, such as a second name for a namespace of the
     /// device compiler. `words` are clang's.
-    fn leave_out(&mut self, path: &Path, offset: usize, words: &str) {
+    fn leave_out(&mut self, path: &Path, offset: usize, words: &str, types_out: &[TypeOut]) {
         let is_listed = self.listed.iter().any(|own| own == path);
-        if !self.included.contains_key(path) && !is_listed {
+        if !self.is_read(path) {
             return;
         }
         let Some(file) = open(&mut self.files, path) else { return };
         if file.edits.iter().any(|(range, _)| range.contains(&offset)) {
             return;
         }
-        let Some(mistaken) = file.mistaken(offset) else { return };
+        let Some(mistaken) = file.mistaken(offset).filter(|it| it.what != Some(CLASS)) else { return };
         if let (Some(what), true) = (mistaken.what, is_listed) {
-            let what = format!("{what} `{}`", mistaken.name);
-            self.without.push((what, path.to_owned(), mistaken.range.start, not_plain(words)));
+            let what = format!("{what} `{}` has no handle", mistaken.name);
+            let classes = types_out.iter().filter(|it| it.what.is_some()).map(|it| &it.name);
+            self.without.push((what, path.to_owned(), mistaken.range.start, not_plain(words, classes)));
         }
         file.replace(mistaken.range.clone(), ";");
         self.left_out.push((path.to_owned(), mistaken.range));
@@ -753,8 +633,8 @@ impl Reading<'_> {
         let templates = self.templates.iter().filter(|(_, it, ..)| !self.instantiated.contains(it));
         let why = "it is a template. An explicit instance in the same file gets one: `template __global__ \
                    void name<float>(...);`";
-        let templates =
-            templates.map(|(name, _, path, offset)| (format!("kernel `{name}`"), path, *offset, why));
+        let templates = templates
+            .map(|(name, _, path, offset)| (format!("kernel `{name}` has no handle"), path, *offset, why));
         let without =
             self.without.iter().map(|(what, path, offset, why)| (what.clone(), path, *offset, &**why));
         without
@@ -763,14 +643,17 @@ impl Reading<'_> {
                 let before =
                     self.files.get(path).and_then(|file| file.text.get(..offset)).unwrap_or_default();
                 let line = before.matches('\n').count() + 1;
-                format!("{}:{line}: {what} has no handle: {why}.", path.display())
+                format!("{}:{line}: {what}: {why}.", path.display())
             })
             .collect()
     }
 }
 
-/// Returns why a declaration with a mistake has no handle. `words` are clang's.
-fn not_plain(words: &str) -> String {
+/// Returns why a declaration with a mistake has no handle. `words` are clang's. These classes are left out.
+fn not_plain<'a>(words: &str, mut classes: impl Iterator<Item = &'a String>) -> String {
+    if let Some(class) = classes.find(|class| words.contains(&format!("'{class}'"))) {
+        return format!("it takes class `{class}`, which has no Rust type");
+    }
     format!(
         "plain C++, as which its declaration is read for Rust, does not take it ({words}). Declare it with \
          types of plain C++"
@@ -782,10 +665,11 @@ fn not_plain(words: &str) -> String {
 /// out.
 pub(crate) fn settle(
     wrapper: &str,
-    texts: &mut [(PathBuf, String)],
-    variables: &mut Vec<Declared>,
+    prepared: &mut Prepared,
     arguments: &[String],
+    leaves_types_out: bool,
 ) -> Result<Option<Vec<String>>, Error> {
+    let Prepared { texts, variables, classes_out, .. } = prepared;
     let (mut warnings, mut is_changed) = (Vec::new(), false);
     // Each round may show more.
     for _ in 0..8 {
@@ -797,14 +681,16 @@ pub(crate) fn settle(
             if file.edits.iter().any(|(range, _)| range.contains(&offset)) {
                 continue;
             }
-            let Some(Mistaken { range, what, name }) = file.mistaken(offset) else { continue };
+            let mistaken = file.mistaken(offset).filter(|it| leaves_types_out || it.what != Some(CLASS));
+            let Some(Mistaken { range, what, name, .. }) = mistaken else { continue };
             variables.retain(|it| it.file != path || what != Some("variable") || !it.name.ends_with(&name));
             if let Some(what) = what {
                 let line = file.line(range.start);
+                let lacks = if what == CLASS { "Rust type" } else { "handle" };
                 warnings.push(format!(
-                    "{}:{line}: {what} `{name}` has no handle: {}.",
+                    "{}:{line}: {what} `{name}` has no {lacks}: {}.",
                     path.display(),
-                    not_plain(&words)
+                    not_plain(&words, classes_out.iter())
                 ));
             }
             file.replace(range, ";");
@@ -882,16 +768,21 @@ fn place_structs(
     text
 }
 
-/// Returns the parameters of a kernel in brackets, with structs for instances of class templates.
+/// Returns the parameters of a kernel in brackets, with structs for instances of class templates. Parameters
+/// without a name get that of the template.
 fn parameters(
     file: &File,
     range: &Range<usize>,
-    shapes: &[(Cursor<'_>, Option<Shape>)],
+    (shapes, names): (&[(Cursor<'_>, Option<Shape>)], &[String]),
     instances: &Instances,
 ) -> String {
-    let named = |cursor: &Cursor<'_>| Shape::declare_named(cursor.declared_type(), &cursor.name());
     let is_instance = |shape: &Shape| instances.contains_key(&shape.instance);
-    if !shapes.iter().any(|(it, shape)| shape.as_ref().is_some_and(is_instance) || named(it).is_some()) {
+    let is_usual = |(it, shape): &(Cursor<'_>, Option<Shape>)| {
+        !shape.as_ref().is_some_and(is_instance)
+            && Shape::declare_named(it.declared_type(), "").is_none()
+            && (names.is_empty() || !it.name().is_empty())
+    };
+    if shapes.iter().all(is_usual) {
         let (start, end) = (file.token_at(range.start), file.token_at(range.end));
         let open = (start..end).rev().find(|at| {
             file.tokens.get(*at).is_some_and(|token| token.is(b'('))
@@ -900,14 +791,22 @@ fn parameters(
         let open = open.and_then(|open| file.tokens.get(open));
         return open.map_or("()", |token| file.text(&(token.range.start..range.end))).to_owned();
     }
-    let parameter = |(cursor, shape): &(Cursor<'_>, Option<Shape>)| {
-        let placed = |shape: &Shape| {
-            Some(shape.declare(instances.get(&shape.instance)?.placed.as_ref()?, &cursor.name()))
+    let parameter = |(at, (cursor, shape)): (usize, &(Cursor<'_>, Option<Shape>))| {
+        let own = Some(cursor.name()).filter(|name| !name.is_empty());
+        let name = own.as_ref().or_else(|| names.get(at)).map_or("", |name| name);
+        let placed =
+            |shape: &Shape| Some(shape.declare(instances.get(&shape.instance)?.placed.as_ref()?, name));
+        let written = || {
+            let (_, place) = cursor.place()?;
+            let text = file.text(&place);
+            // The name of a pointer to a function or to an array is within its type.
+            let is_behind = own.is_none() && !text.contains(['(', '[']);
+            Some(if is_behind { format!("{text} {name}") } else { text.to_owned() })
         };
-        let own = || cursor.place().map(|(_, place)| file.text(&place).to_owned());
-        shape.as_ref().and_then(placed).or_else(|| named(cursor)).or_else(own)
+        let named = || Shape::declare_named(cursor.declared_type(), name);
+        shape.as_ref().and_then(placed).or_else(named).or_else(written)
     };
-    let parameters: Vec<_> = shapes.iter().filter_map(parameter).collect();
+    let parameters: Vec<_> = shapes.iter().enumerate().filter_map(parameter).collect();
     format!("({})", parameters.join(", "))
 }
 

@@ -100,6 +100,9 @@ impl<'m, 'a> Frame<'m, 'a> {
     }
 }
 
+/// File, line and column.
+type Place = (u32, u32, u32);
+
 struct Lowering<'m, 'a> {
     module: &'m Module<'a>,
     kernel: Kernel,
@@ -107,6 +110,8 @@ struct Lowering<'m, 'a> {
     globals: Vec<Option<u32>>,
     /// The variables that are declared, but for those on the stack, with their numbers.
     lasting: Vec<(&'m Variable<'a>, u32)>,
+    /// Where what was inlined at a place was called, last.
+    inlined: BTreeMap<Place, Place>,
     /// The pieces of each slot: offset, bytes, register.
     slots: Vec<Vec<(i128, u32, u32)>>,
     /// The function that is lowered now, and those that call it.
@@ -156,6 +161,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             kernel,
             globals: Vec::new(),
             lasting: Vec::new(),
+            inlined: BTreeMap::new(),
             slots: Vec::new(),
             frame: Frame::new(index, body, Vec::new(), Vec::new()),
             callers: Vec::new(),
@@ -332,8 +338,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
                 };
             }
             Statement::Location(it) => {
+                let place = (it.file, it.line, it.column);
+                if let Some(caller) = it.inlined_at {
+                    self.inlined.insert(place, caller);
+                }
                 if it.line != 0 {
-                    self.at = (it.file, it.line);
+                    self.at = self.own_place(place);
                 }
             }
             Statement::Directive(it) => {
@@ -355,6 +365,20 @@ impl<'m, 'a> Lowering<'m, 'a> {
             Statement::Unread(error) => self.refuse(&error.to_string()),
             Statement::Registers(_) | Statement::List(_) | Statement::Prototype(_) => {}
         }
+    }
+
+    /// Returns file and line of a place. For one in a file of the toolkit, such as that of `atomicAdd`, it is
+    /// the call in the program's own file. Own files have no whole paths.
+    fn own_place(&self, mut place: Place) -> (u32, u32) {
+        let is_foreign = |file| self.module.files.get(&file).is_some_and(|it| it.starts_with('/'));
+        // A circle ends.
+        for _ in 0..self.inlined.len() {
+            match self.inlined.get(&place) {
+                Some(caller) if is_foreign(place.0) => place = *caller,
+                _ => break,
+            }
+        }
+        (place.0, place.1)
     }
 
     /// Notes the line of the PTX, unless one of a source is known.

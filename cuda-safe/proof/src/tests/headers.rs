@@ -163,6 +163,31 @@ fn a_directive_that_is_not_listed_with_a_reason_is_an_error() {
     kernel("", ".pragma \"nounroll\";").expect_err("a pragma of a function");
 }
 
+/// A function of the toolkit that is inlined, and a variable in a function.
+#[test]
+fn a_refusal_names_the_line_and_the_variable_as_the_program_has_them() {
+    let module = ".file 1 \"k.cu\"\n.file 2 \"/toolkit/inner.hpp\"\n.file 3 \"/toolkit/outer.hpp\"\n\
+                  .file 4 \"own.cuh\"\n.shared .align 4 .b8 _ZZ1kPfE1s_0[64];";
+    let access = ".loc 1 7 1\nmov.u32 %r5, 0;\nLOC\nst.shared.v2.u32 [_ZZ1kPfE1s_0], {%r5, %r5};\nret;";
+    let text = TEXT.replace("DIRECTIVE", module).replace("HEADER", "");
+    for (line, expected) in [
+        (".loc 3 5 6, function_name $L_a, inlined_at 1 20 3", "k.cu:20"),
+        (
+            ".loc 3 5 6, function_name $L_a, inlined_at 1 20 3\n\
+             .loc 2 8 9, function_name $L_b, inlined_at 3 5 6",
+            "k.cu:20",
+        ),
+        (".loc 4 30 1, function_name $L_a, inlined_at 1 20 3", "own.cuh:30"),
+        (".loc 2 8 9", "/toolkit/inner.hpp:8"),
+    ] {
+        let text = text.replace("ret;", &access.replace("LOC", line));
+        let kernel = kernels(&text).expect("PTX").swap_remove(0);
+        let refusal = written(&kernel, &shape([64, 1, 1])).expect_err(line);
+        let said = "s is aligned to 4, not 8: declare it with `__align__(8)`";
+        assert!(refusal.contains(&format!("{expected}, {said}")), "{line}: {refusal}");
+    }
+}
+
 #[test]
 fn headers_and_directives_that_change_what_code_means_are_refused() {
     const TEXT: &str = "\

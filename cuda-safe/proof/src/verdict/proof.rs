@@ -289,14 +289,17 @@ fn verdict(analysis: &Analysis<'_>) -> Verdict {
                 if low < 0 || high > bytes {
                     let reason = match object.space {
                         _ if object.bytes == Some(0) => {
-                            format!("the size of {} is not in the PTX", object.name)
+                            format!("the size of {} is not in the PTX", object.spelled())
                         }
                         Space::Shared if object.bytes.is_none() => {
                             format!(
                                 "may access bytes {low}..{high} of the {bytes} bytes of dynamic shared memory"
                             )
                         }
-                        _ => format!("may access bytes {low}..{high} of {}, which has {bytes}", object.name),
+                        _ => {
+                            let name = object.spelled();
+                            format!("may access bytes {low}..{high} of {name}, which has {bytes}")
+                        }
                     };
                     return refused(&reason);
                 }

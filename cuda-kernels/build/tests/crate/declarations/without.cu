@@ -25,5 +25,24 @@ __global__ void takes_device_only(device_only_t* p) {}
 //! kernel `takes_tile` has no handle: plain C++
 template <class T> struct Tile;
 __global__ void takes_tile(const cg::thread_block_tile<32>* p) {}
+//! class `HasTile` has no Rust type: plain C++
+struct alignas(16) HasTile {
+    int n;
+    cg::thread_block_tile<32> tile;
+    __device__ float first() const { return __shfl_sync(1, 1.0f, 0); }
+};
+//! class `Holds` has no Rust type: plain C++
+struct Holds : OnDevice { HasTile has; };
+//! class `Derived` has no Rust type: plain C++
+class Derived : public cg::thread_block_tile<4> { int own; };
+//! class `Named` has no Rust type: plain C++
+typedef struct { device_only_t it; } Named;
+//! class `Boxed` has no Rust type: plain C++
+template <class T> struct Boxed { device_only_t it; T value; };
+//! kernel `takes_class` has no handle: it takes class `Holds`, which has no Rust type
+__global__ void takes_class(Holds* p) {}
+//! kernel `takes_boxed` has no handle: it takes class `Boxed`, which has no Rust type
+__global__ void takes_boxed(Boxed<int> box) {}
+__device__ float uses(HasTile& tile) { return tile.first(); }
 
 __global__ void last(int* p) {}

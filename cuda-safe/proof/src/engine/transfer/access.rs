@@ -303,7 +303,11 @@ impl Analysis<'_> {
         if let Region::Object(it) | Region::Generic(it) = region {
             let object = &self.kernel.objects[it as usize];
             if align > object.align {
-                return refused(&format!("{} is aligned to {}, not {align}", object.name, object.align));
+                let said = format!("{} is aligned to {}, not {align}", object.spelled(), object.align);
+                // The stack is the compiler's, and a parameter the launch's.
+                let is_declared = matches!(object.space, Space::Shared | Space::Global);
+                let remedy = format!(": declare it with `__align__({align})`");
+                return refused(&(said + if is_declared { &remedy } else { "" }));
             }
         }
         let reads = step.reads();
