@@ -15,8 +15,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 
 /// The sections of the report, as `--only` names them.
-const SECTIONS: [&str; 7] =
-    ["operations", "tracker", "scale", "kernels", "large", "pageable", "everything"];
+const SECTIONS: [&str; 7] = ["operations", "tracker", "scale", "kernels", "large", "pageable", "everything"];
 
 #[derive(Default)]
 struct Options {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use super::ptxas::Ptxas;
 use cuda_ptx::Statement;
 use cuda_ptx::instruction::{ROWS, Row, opcodes, row};
-use super::ptxas::Ptxas;
 
 /// The architectures that know an instruction, from the most to the least usual.
 const ARCHITECTURES: [&str; 3] = ["sm_90", "sm_90a", "sm_100a"];
