@@ -5,7 +5,8 @@
 /// Work that [`prove`](crate::prove) spends at most, five to twenty milliseconds. A step of the kernel counts
 /// four, and a bound of an expression one, or more if it is long or there are many constraints.
 pub const BUDGET: u64 = 500_000;
-/// The part of it, as a divisor, after which a try that partitions traces leaves the rest to one that does not.
+/// The part of it, as a divisor, after which a try that partitions traces leaves the rest to one that does
+/// not.
 pub(crate) const PARTITIONED: u64 = 4;
 
 // Bound queries: how many constraints one combines.
@@ -26,6 +27,12 @@ pub(crate) const MORE_TERMS: usize = 2;
 pub(crate) const PARTS: usize = 4;
 /// Quotients of quotients that a witness is found through.
 pub(crate) const QUOTIENTS: u32 = 8;
+
+// Expressions.
+
+/// Terms of an affine expression. A longer one is forgotten: a value that differs at each use makes new symbols
+/// at each, so a loop that reads it twice would double its terms in each round.
+pub(crate) const TERMS: usize = 64;
 
 // States.
 

@@ -1,13 +1,16 @@
 //! Affine expressions: a constant plus multiples of symbols, in whole numbers without a width.
 //!
 //! A register of `w` bits holds such an expression modulo `2^w`. All operations return `None` where a number
-//! would become too large to compute with: the caller then forgets the expression.
+//! would become too large to compute with, or an expression too long: the caller then forgets the
+//! expression.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
+
+use crate::effort::TERMS;
 
 /// A symbol stands for one whole number, the same wherever it occurs.
 pub(crate) type Symbol = u32;
@@ -189,7 +192,7 @@ fn plus(x: &Terms, a: i128, y: &Terms, b: i128) -> Option<Terms> {
     match (a, b) {
         (1, _) if y.is_empty() => Some(x.clone()),
         (_, 1) if x.is_empty() => Some(y.clone()),
-        _ => Some(Terms::from(&sum(x, a, y, b, usize::MAX)?[..])),
+        _ => Some(Terms::from(&sum(x, a, y, b, TERMS)?[..])),
     }
 }
 

@@ -111,8 +111,8 @@ impl Symbols {
         low <= high
     }
 
-    /// Limits each symbol of a constraint by the ranges of the others: whole numbers make the limit sharper
-    /// than the constraint is. Returns whether the constraint can hold.
+    /// Narrows the interval of each symbol of a constraint by those of the others: whole numbers make it
+    /// sharper than the constraint is. Returns whether the constraint can hold.
     fn propagate(&mut self, state: &mut State, terms: &Terms, bound: i128) -> bool {
         // What is left of the bound if all symbols have the values at which the sum is least: a symbol whose
         // term cannot grow by more keeps its range. A range changes at the other end only.
@@ -171,8 +171,8 @@ impl Symbols {
         })
     }
 
-    /// Limits what stands with a symbol in a constraint by the new range of the symbol. Returns whether the
-    /// constraints can hold.
+    /// Narrows the intervals of what stands with a symbol in a constraint by the new one of the symbol.
+    /// Returns whether the constraints can hold.
     fn propagate_from(&mut self, state: &mut State, symbol: Symbol) -> bool {
         let own = signs(&[(symbol, 1), (symbol, -1)]);
         let constraints = Rc::clone(&state.constraints);

@@ -206,8 +206,8 @@ impl Symbols {
         true
     }
 
-    /// Searches further. Facts behind the first one that could have been combined with the terms earlier,
-    /// too, were: each set of constraints is looked at in one order.
+    /// Searches further. Constraints behind the first one that could have been combined with the terms
+    /// earlier, too, were: each set of constraints is looked at in one order.
     fn combine(
         &mut self,
         state: &State,

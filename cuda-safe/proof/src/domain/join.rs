@@ -12,12 +12,14 @@ use crate::effort::{CONSTRAINTS, FEW_COMBINATIONS, LIGHT};
 
 impl Symbols {
     /// Returns an expression for a value that is `a` where `one` holds and `b` where `other` does, with what
-    /// is known of it in `state`, or `None` if nothing is.
+    /// is known of it in `state`, or `None` if nothing is. `is_unstable` says that each use may see the
+    /// other.
     pub(crate) fn join_values(
         &mut self,
         state: &mut State,
         (one, a): (&State, &Affine),
         (other, b): (&State, &Affine),
+        is_unstable: bool,
     ) -> Option<Affine> {
         let region = self.region_part(a);
         if region != self.region_part(b) {
@@ -31,7 +33,7 @@ impl Symbols {
                 return right.plus(&region, 1);
             }
         }
-        if let Some(value) = self.join_by_equality(state, (one, &a), (other, &b)) {
+        if !is_unstable && let Some(value) = self.join_by_equality(state, (one, &a), (other, &b)) {
             return value.plus(&region, 1);
         }
         let (low, high) =
@@ -44,7 +46,7 @@ impl Symbols {
         let (origin, at) = self.origin(&a).max(self.origin(&b));
         let from = |bound: i128| floor(bound - a.constant, step);
         let symbol = self.new_symbol(from(low), from(high), origin, at);
-        self.known[symbol as usize].is_unstable = self.is_unstable(&a) || self.is_unstable(&b);
+        self.known[symbol as usize].is_unstable = is_unstable || self.is_unstable(&a) || self.is_unstable(&b);
         let value = Affine::symbol(symbol).times(step)?.add(a.constant)?;
         for (near, far, there) in [(&a, &b, other), (&b, &a, one)] {
             if near.terms.is_empty() {
@@ -154,7 +156,7 @@ impl Symbols {
         for (from, to, is_first) in [(one, other, true), (other, one, false)] {
             for (at, constraint) in from.constraints.iter().enumerate() {
                 let is_same = |it: &&Constraint| it.signs == constraint.signs && it.terms == constraint.terms;
-                // Facts from before the ways parted have one place.
+                // Constraints from before the paths parted have one place.
                 let same =
                     to.constraints.get(at).filter(is_same).or_else(|| to.constraints.iter().find(is_same));
                 let bound = match same {

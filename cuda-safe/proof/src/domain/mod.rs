@@ -15,7 +15,7 @@ mod state;
 mod symbol;
 mod witness;
 
-pub(crate) use affine::{Affine, Symbol, Terms, gcd, remainder};
+pub(crate) use affine::{Affine, Symbol, gcd, remainder};
 pub(crate) use interval::{range_of, signed};
 pub(crate) use predicate::Test;
 pub(crate) use stack::Kept;

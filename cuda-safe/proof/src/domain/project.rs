@@ -41,17 +41,8 @@ impl Symbols {
             match test {
                 Test::Compare { a, b, .. } => [a, b].iter().for_each(|it| mark(&it.terms)),
                 Test::Not(one) => tests.push(one),
-                Test::And(one, other, _) => tests.extend([&**one, &**other]),
-                Test::Unknown | Test::Is(_) => {}
-            }
-        }
-        // What a larger or smaller number is made of says how far it is from others.
-        for symbol in (0..used.len())
-            .rev()
-            .filter(|symbol| matches!(self.known[*symbol].definition, Definition::Extreme(_)))
-        {
-            if let (true, Definition::Extreme(it)) = (used[symbol], &self.known[symbol].definition) {
-                it.of.iter().flat_map(|it| &it.terms).for_each(|(symbol, _)| used[*symbol as usize] = true);
+                Test::And(one, other, ..) => tests.extend([&**one, &**other]),
+                Test::Unknown | Test::Unstable | Test::Is(_) => {}
             }
         }
         let is_unused_extreme = |(symbol, _): &(Symbol, i128)| {
@@ -62,10 +53,6 @@ impl Symbols {
         let is_quotient =
             |symbol: Symbol| matches!(self.known[symbol as usize].definition, Definition::Floor(_));
         let is_unused = |used: &[bool], symbol: Symbol| !used[symbol as usize] && is_quotient(symbol);
-        // What a test says of such quotients alone is of no use either.
-        let is_about_unused =
-            |used: &[bool], it: &Constraint| it.terms.iter().all(|it| is_unused(used, it.0));
-        Rc::make_mut(&mut state.constraints).retain(|it| !is_about_unused(&used, it));
         for constraint in state.constraints.iter().filter(|it| !it.is_definition) {
             constraint.terms.iter().for_each(|(symbol, _)| used[*symbol as usize] = true);
         }

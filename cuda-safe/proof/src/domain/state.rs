@@ -1,5 +1,5 @@
 //! What is known at a point of a kernel: a value for each register, an interval for each symbol, and linear
-//! constraints between symbols.
+//! constraints between symbols. States are a lattice: ordered by the runs that they allow, and joined.
 
 use std::rc::Rc;
 
@@ -55,11 +55,6 @@ impl State {
             self.constraints = Rc::new(own);
         }
         Rc::make_mut(&mut self.constraints)
-    }
-
-    /// States of one number have the same intervals and constraints.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Takes the constraints of a case.

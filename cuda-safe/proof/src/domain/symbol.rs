@@ -1,8 +1,8 @@
 //! Symbols: each stands for one whole number during one run of the kernel's code up to here.
 //!
-//! Each time the analysis goes through a step, it makes new symbols, so a constraint about a symbol never goes
-//! out of date. Symbols that are functions of other symbols (`Symbols::floor`) are shared: their intervals
-//! come from intervals that hold everywhere, not from guards.
+//! Each time the analysis goes through a step, it makes new symbols, so a constraint about a symbol never
+//! goes out of date. Symbols that are functions of other symbols (`Symbols::floor`) are shared: their
+//! intervals come from intervals that hold everywhere, not from guards.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -54,8 +54,6 @@ pub(super) enum Definition {
     Rounds,
     /// The quotient of an expression, rounded down.
     Floor(Box<Quotient>),
-    /// 1 where the test holds and else 0.
-    Truth(Rc<Test>),
     /// The larger one of two numbers, or the smaller one.
     Extreme(Box<Extreme>),
     /// This multiple of it is negative, as a signed number of so many bits, where the test holds, and nowhere
@@ -117,7 +115,7 @@ impl Symbols {
 
     pub(crate) fn new_symbol(&mut self, low: i128, high: i128, origin: Origin, at: (u32, u32)) -> Symbol {
         // Bounds may cross where the constraints cannot hold. The symbol may outlive that place, where two
-        // ways meet, and needs a value.
+        // paths join, and needs a value.
         let (low, high) = (low.min(high), high.max(low));
         self.known.push(SymbolInfo {
             low,
@@ -164,17 +162,6 @@ impl Symbols {
 
     pub(crate) fn counts_rounds(&self, symbol: Symbol) -> bool {
         matches!(self.known[symbol as usize].definition, Definition::Rounds)
-    }
-
-    pub(crate) fn set_truth(&mut self, symbol: Symbol, test: Rc<Test>) {
-        self.known[symbol as usize].definition = Definition::Truth(test);
-    }
-
-    pub(crate) fn truth(&self, symbol: Symbol) -> Option<Rc<Test>> {
-        match &self.known[symbol as usize].definition {
-            Definition::Truth(test) => Some(Rc::clone(test)),
-            _ => None,
-        }
     }
 
     pub(crate) fn set_extreme(&mut self, symbol: Symbol, extreme: Extreme) {
@@ -259,6 +246,8 @@ impl Symbols {
         if !self.is_unstable(expr) {
             return expr.clone();
         }
+        let length = expr.terms.len() as u64;
+        self.work += 1 + length * length / 4;
         let mut seen = Affine::constant(expr.constant);
         for (symbol, factor) in &expr.terms {
             let SymbolInfo { low, high, origin, at, is_unstable, ref definition } =
@@ -296,7 +285,7 @@ impl Symbols {
         }
     }
 
-    /// Gives a state a number of its own: its limits or constraints have changed.
+    /// Gives a state a number of its own: its intervals or constraints have changed.
     pub(super) fn changes(&mut self, state: &mut State) {
         self.states += 1;
         state.number = self.states;

@@ -1,10 +1,8 @@
-//! What is known of a launch while its kernel is gone through, and the values of operands.
+//! What is known of a launch while its kernel is interpreted, and the values of operands.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
-use crate::domain::{Affine, Region, State, Symbol, Symbols, Terms, Value, range_of};
+use crate::domain::{Affine, Region, State, Symbol, Symbols, Value, range_of};
 use crate::ir::{Kernel, Operand, Origin, Space, Special};
 use crate::launch::Launch;
 
@@ -32,31 +30,6 @@ impl Access {
     }
 }
 
-/// An address without its constant, split into what it counts from and the rest.
-pub(crate) struct Part {
-    pub(crate) address: Terms,
-    pub(crate) region: Region,
-    pub(crate) terms: Terms,
-    pub(crate) origin: (Origin, (u32, u32)),
-    /// The greatest common divisor of the rest's coefficients.
-    pub(crate) divisor: i128,
-    /// The number of a state, and what the ranges say of the rest there.
-    pub(crate) ends: Cell<(u64, Option<i128>, Option<i128>)>,
-}
-
-impl Part {
-    /// Returns the least and the largest value of the rest by the ranges of its symbols.
-    pub(crate) fn ends(&self, symbols: &Symbols, state: &State) -> (Option<i128>, Option<i128>) {
-        let (number, low, high) = self.ends.get();
-        if number == state.number() {
-            return (low, high);
-        }
-        let (low, high) = symbols.ends(state, &self.terms);
-        self.ends.set((state.number(), low, high));
-        (low, high)
-    }
-}
-
 /// Why nothing can be proven.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
@@ -74,9 +47,6 @@ pub(crate) struct Analysis<'a> {
     pub(crate) log: Vec<Access>,
     /// The accesses in the log taken together, one for each thing that they count from and each kind.
     pub(crate) reached: Vec<Access>,
-    /// Addresses that were split last, and the place of the next one: threads access neighbours.
-    pub(crate) parts: [Option<Rc<Part>>; 8],
-    pub(crate) next_part: usize,
     /// Whether accesses enter the log. Passes that look for a loop's invariants do not record.
     pub(crate) is_recording: bool,
     /// What is written, with the size of the elements. Loads of other sizes may be repeated.
@@ -110,8 +80,6 @@ impl<'a> Analysis<'a> {
             specials: Vec::new(),
             log: Vec::new(),
             reached: Vec::new(),
-            parts: Default::default(),
-            next_part: 0,
             is_recording: true,
             written: Vec::new(),
             loaded: Vec::new(),

@@ -18,7 +18,7 @@ fn push(candidates: &mut Vec<(Affine, i128)>, expr: Option<Affine>, bound: i128)
 }
 
 impl Interpreter<'_, '_> {
-    /// Guesses invariants from the tests at branches, and keeps those that hold before the loop.
+    /// Makes candidates from the tests at branches, and keeps those that hold before the loop.
     pub(super) fn candidates(
         &mut self,
         entry: &State,
@@ -37,7 +37,7 @@ impl Interpreter<'_, '_> {
         let mut candidates = Vec::new();
         for mut expr in compared {
             // What was read of a register that may wrap is an expression minus multiples of a power of two:
-            // guess that it does not.
+            // one that does not is a candidate.
             expr.terms.retain(|(symbol, own)| is_known(*symbol) || *own % (1 << 32) != 0);
             let factor = expr.coefficient(rounds);
             if factor == 0
@@ -49,7 +49,7 @@ impl Interpreter<'_, '_> {
             let step = expr.divisor().max(1);
             for expr in [expr.add(-factor), Some(expr)] {
                 for sign in [1, -1] {
-                    for bound in [-1, 0, -step] {
+                    for bound in [0, -step] {
                         push(&mut candidates, expr.as_ref().and_then(|it| it.times(sign)), bound);
                     }
                 }
@@ -88,7 +88,7 @@ impl Interpreter<'_, '_> {
             left -= 1;
             match &*test {
                 Test::Not(one) => open.push(Rc::clone(one)),
-                Test::And(one, other, _) => open.extend([Rc::clone(one), Rc::clone(other)]),
+                Test::And(one, other, ..) => open.extend([Rc::clone(one), Rc::clone(other)]),
                 Test::Compare { a, b, .. } => {
                     let mut expr = a.plus(b, -1);
                     for one in &mut *registers {
@@ -102,7 +102,7 @@ impl Interpreter<'_, '_> {
                     }
                     exprs.extend(expr);
                 }
-                Test::Unknown | Test::Is(_) => {}
+                Test::Unknown | Test::Unstable | Test::Is(_) => {}
             }
         }
         exprs

@@ -1,4 +1,4 @@
-//! Goes through a kernel: branches, and places where paths join. Loops have a file of their own.
+//! The abstract interpreter: one pass over the blocks of the kernel, or of a loop.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -30,11 +30,11 @@ pub(crate) struct Interpreter<'w, 'a> {
     pub(crate) round_steps: u64,
     /// Loops that are open.
     depth: u32,
-    /// The tests at branches, for guesses of invariants.
+    /// The tests at branches, for candidate invariants.
     pub(crate) tests: Vec<Rc<Test>>,
     /// The tests at branches out of a loop, or at the end of the thread, with their blocks.
     pub(crate) leaving: Vec<(usize, Rc<Test>)>,
-    /// Whether a try that is not thorough would go another way: states met that differ in a flag or in what
+    /// Whether a try without partitions would go another way: states arrived that differ in a flag or in what
     /// an address counts from, or floating-point numbers are compared.
     pub(crate) could_partition: bool,
 }
@@ -195,7 +195,7 @@ impl<'w, 'a> Interpreter<'w, 'a> {
                 self.analysis.step(&mut on, index);
             }
             state = match (is_on, is_off) {
-                (true, true) => self.join(&on, &off, None),
+                (true, true) => self.join(&on, &off, None, guard.is_unstable()),
                 (true, false) => on,
                 (false, true) => off,
                 (false, false) => return Ok(()),

@@ -21,7 +21,7 @@ impl Interpreter<'_, '_> {
                 near.or(groups.len().checked_sub(1))
             };
             match joins {
-                Some(at) => groups[at] = self.join(&groups[at], &state, Some(block)),
+                Some(at) => groups[at] = self.join(&groups[at], &state, Some(block), false),
                 None => groups.push(state),
             }
         }
@@ -30,7 +30,7 @@ impl Interpreter<'_, '_> {
 
     /// Returns a state that holds wherever one of the states does.
     pub(crate) fn join_all(&mut self, states: Vec<State>, block: usize) -> Option<State> {
-        states.into_iter().reduce(|one, other| self.join(&one, &other, Some(block)))
+        states.into_iter().reduce(|one, other| self.join(&one, &other, Some(block), false))
     }
 
     /// Returns whether states differ in a flag, or in what an address counts from, which the block needs.
@@ -48,7 +48,14 @@ impl Interpreter<'_, '_> {
         })
     }
 
-    pub(super) fn join(&mut self, one: &State, other: &State, block: Option<usize>) -> State {
+    /// Joins two states. `is_unstable` says that each use of a value may be in the other one of the two.
+    pub(super) fn join(
+        &mut self,
+        one: &State,
+        other: &State,
+        block: Option<usize>,
+        is_unstable: bool,
+    ) -> State {
         self.count_registers();
         let mut both = self.analysis.symbols.join_constraints(one, other);
         let pairs = one.registers.iter().zip(&other.registers).enumerate();
@@ -59,7 +66,8 @@ impl Interpreter<'_, '_> {
                 _ if !is_needed || self.is_spent() => Value::Unset,
                 (one, other) if one == other => one.clone(),
                 (Value::Number(a), Value::Number(b)) => {
-                    let join_values = self.analysis.symbols.join_values(&mut both, (one, a), (other, b));
+                    let join_values =
+                        self.analysis.symbols.join_values(&mut both, (one, a), (other, b), is_unstable);
                     // The value is one of the two, but may be anything.
                     join_values.map_or(Value::Unset, Value::Number)
                 }

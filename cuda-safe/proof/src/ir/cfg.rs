@@ -1,8 +1,48 @@
-//! The control flow of a slice: blocks, their order, loops, and which registers a block still needs.
+//! The control flow of a slice: blocks, their order, loops, and the liveness of registers.
 
 use std::collections::BTreeSet;
 
-use super::inst::{Block, Effect, Graph, Loop, Op, Operand, Set, Step};
+use super::inst::{Effect, Op, Operand, Step};
+
+/// Steps without a branch among them, except at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) next: Vec<usize>,
+    /// The header of the innermost loop that contains the block.
+    pub(crate) inside: Option<usize>,
+    /// The index of the loop whose header the block is.
+    pub(crate) heads: Option<usize>,
+    /// Registers whose values the block or a later one reads.
+    pub(crate) live: Set,
+}
+
+/// A loop: a header and the blocks from which it is reached again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loop {
+    pub(crate) header: usize,
+    /// The header of the next loop around it.
+    pub(crate) outer: Option<usize>,
+    /// In an order in which a block comes after those that lead to it.
+    pub(crate) blocks: Vec<usize>,
+    /// The same as a set.
+    pub(crate) contained: Set,
+    /// Registers that a block writes.
+    pub(crate) written: Vec<u32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Graph {
+    pub(crate) blocks: Vec<Block>,
+    /// All blocks that are reached, in such an order.
+    pub(crate) order: Vec<usize>,
+    pub(crate) loops: Vec<Loop>,
+}
+
+/// A set of small numbers: of registers or blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Set(pub(crate) Vec<u64>);
 
 impl Set {
     pub(crate) fn contains(&self, number: usize) -> bool {

@@ -1,9 +1,13 @@
 //! The slice: what is left of a kernel, its control flow, and its bytes.
 
 mod cfg;
+mod encode;
 mod inst;
+mod kernel;
+mod verify;
 
-pub(crate) use inst::{
-    Clusters, Effect, Graph, Loaded, Loop, Object, Op, Operand, Origin, Space, Special, Step,
-};
-pub use inst::{Kernel, NotASlice, Parameter};
+pub(crate) use cfg::{Graph, Loop};
+pub use encode::NotASlice;
+pub(crate) use inst::{Effect, Loaded, Op, Operand, Origin, Space, Special, Step};
+pub(crate) use kernel::{Clusters, Object};
+pub use kernel::{Kernel, Parameter};

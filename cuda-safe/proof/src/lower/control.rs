@@ -3,7 +3,7 @@
 use cuda_ptx::instruction::{Effect, Proof};
 use cuda_ptx::{Constant, Entity, Instruction, Linkage, Name, Operand as Source};
 
-use super::instruction::unknown_form;
+use super::arithmetic::unknown_form;
 use super::operand::space_of;
 use super::{Frame, LocalPlace, Lowering, Refused, negated};
 use crate::effort::CALLS;

@@ -1,6 +1,6 @@
 //! Instructions that access memory, and the parameters of functions.
 
-use cuda_ptx::{Instruction, Name, Operand as Source};
+use cuda_ptx::{Entity, Instruction, Name, Operand as Source};
 
 use super::operand::{Meaning, Type, bytes_of, integer, number, space_of};
 use super::{Lowering, Refused};
@@ -67,7 +67,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let Some(address @ Source::Address(base, offset)) = it.operands.get(address_at) else {
             return Err(form());
         };
-        let results = if address_at == 1 { self.results(&it.operands[0])? } else { Vec::new() };
+        let bits = u8::try_from(element * 8).map_err(|_| form())?;
+        let results = if address_at == 1 { self.loaded(&it.operands[0], bits)? } else { Vec::new() };
         if has("param") && self.parameter(it, base.as_ref(), i128::from(*offset), element, ty)? {
             return Ok(());
         }
@@ -79,7 +80,6 @@ impl<'m, 'a> Lowering<'m, 'a> {
         } else {
             Loaded::Weak
         };
-        let bits = u8::try_from(element * 8).map_err(|_| form())?;
         let fits = results.iter().all(|it| self.bits(*it) >= bits && self.bits(*it) > 1);
         if !fits {
             return Err(form());
@@ -93,6 +93,18 @@ impl<'m, 'a> Lowering<'m, 'a> {
             step.from.extend(stored);
         }
         Ok(())
+    }
+
+    /// Returns the registers that an instruction loads. In a vector, `_` has a place as well: a load from the
+    /// stack knows each register's value by its place.
+    fn loaded(&mut self, results: &Source<'a>, bits: u8) -> Refused<Vec<u32>> {
+        let registers = self.results(results)?;
+        let Source::Vector(list) = results else { return Ok(registers) };
+        let each = |it: &Source<'a>| match it {
+            Source::Name(Name { entity: Entity::Sink, .. }) => Ok(self.new_register(bits)),
+            one => self.result(one),
+        };
+        list.iter().map(each).collect()
     }
 
     /// Returns the values that an instruction stores on the stack: a load may read them.
@@ -126,8 +138,10 @@ impl<'m, 'a> Lowering<'m, 'a> {
         match self.find(name) {
             Meaning::Parameter(index) if it.opcode() == "ld" => {
                 let mut at = offset;
+                let lanes = list(&it.operands[0]);
+                let size = u64::from(element) * lanes.len() as u64;
                 let is_float = ty.is_none() && it.words.iter().any(|word| matches!(*word, "f32" | "f64"));
-                for register in list(&it.operands[0]) {
+                for register in lanes {
                     for to in self.results(&register)? {
                         let end = u64::try_from(at + i128::from(element)).ok();
                         if at < 0 || end.is_none_or(|end| end > self.kernel.parameters[index].bytes) {
@@ -153,6 +167,12 @@ impl<'m, 'a> Lowering<'m, 'a> {
                         self.push(Step { to: vec![to], from, ..step });
                     }
                     at += i128::from(element);
+                }
+                let align = u64::from(self.kernel.parameters[index].align);
+                if offset % i128::from(size.max(1)) != 0 || align < size {
+                    return Err(format!(
+                        "a parameter is read at an address that may be no multiple of {size}"
+                    ));
                 }
                 Ok(true)
             }
@@ -213,6 +233,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
     /// Returns the register that holds a piece of a function's parameter.
     pub(super) fn piece(&mut self, slot: usize, offset: i128, bytes: u32) -> Refused<u32> {
         let end = |offset: i128, bytes: u32| offset + i128::from(bytes);
+        if offset % i128::from(bytes.max(1)) != 0 {
+            return Err(format!("a function's parameter at an address that is no multiple of {bytes}"));
+        }
         for (own, size, register) in &self.slots[slot] {
             if (*own, *size) == (offset, bytes) {
                 return Ok(*register);

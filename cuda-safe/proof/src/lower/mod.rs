@@ -4,9 +4,9 @@
 //! An instruction that is not listed here becomes [`Op::Refuse`]: the launch is refused if the analysis
 //! reaches it. So does a listed instruction with a modifier that is not listed, if it accesses memory.
 
+mod arithmetic;
 mod control;
 mod header;
-mod instruction;
 mod memory;
 mod operand;
 mod slice;

@@ -1,4 +1,5 @@
-//! Leaves out what feeds neither an address nor a guard, numbers the rest again, and shares registers.
+//! Slicing: leaves out what feeds neither an address nor a guard, by liveness, numbers the rest again, and
+//! shares registers.
 
 use std::collections::BTreeMap;
 

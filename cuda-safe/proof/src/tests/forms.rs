@@ -7,6 +7,7 @@
 )]
 
 mod complete;
+mod constants;
 mod evaluate;
 #[path = "../../tests/forms/table.rs"]
 mod table;

@@ -1,6 +1,8 @@
-//! What is written around functions: clusters that a kernel declares, and directives that are not known.
+//! What is written around functions: clusters that a kernel declares, headers, and directives that are not
+//! known. And the words of a refusal.
 
-use crate::{Argument, Kernel, Launch, Verdict, kernels, prove};
+use super::spec::Spec;
+use crate::{Argument, Kernel, Launch, Memory, Verdict, kernels, kernels_with_architecture, prove};
 use cuda_ptx::directive::{ATTRIBUTES, HEADER, MODULE};
 
 const TEXT: &str = "\
@@ -159,4 +161,72 @@ fn a_directive_that_is_not_listed_with_a_reason_is_an_error() {
         kernel(directive, "").expect_err(directive);
     }
     kernel("", ".pragma \"nounroll\";").expect_err("a pragma of a function");
+}
+
+#[test]
+fn headers_and_directives_that_change_what_code_means_are_refused() {
+    const TEXT: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.func helper() { ret; }
+.entry k(.param .u64 x)
+.maxntid 32, 1, 1
+.minnctapersm 1
+{
+.reg .b64 %rd<3>;
+ld.param.u64 %rd1, [x];
+.pragma \"nounroll\";
+st.global.u32 [%rd1], 0;
+ret;
+}
+";
+    let error = |old: &str, new: &str| {
+        assert!(TEXT.contains(old), "{old}");
+        kernels(&TEXT.replace(old, new)).map(|_| ()).map_err(|error| error.message)
+    };
+    assert_eq!(error("ret;", "ret;"), Ok(()));
+    assert_eq!(error("sm_75", "sm_90a, debug"), Ok(()));
+    for (old, new) in [
+        // Addresses of 32 bits, also by default.
+        ("64", "32"),
+        (".address_size 64\n", ""),
+        (".version 8.0\n", ""),
+        // Other meanings of instructions.
+        ("8.0", "5.0"),
+        ("8.0", "9"),
+        ("sm_75", "sm_75, map_f64_to_f32"),
+        ("sm_75", "sm_75, texmode_independent"),
+        ("sm_75", "compute_75"),
+        // The text is for the highest one.
+        ("sm_75", "sm_75\n.target sm_90"),
+        (".target sm_75\n", "// .target sm_75\n"),
+        // Behind the call of such a function there is no code.
+        (".func helper()", ".func helper() .noreturn"),
+        (".maxntid 32, 1, 1", ".abi_preserve 32"),
+    ] {
+        assert!(error(old, new).is_err(), "{new}");
+    }
+    let architecture = |text: &str| kernels_with_architecture(text).map(|(_, architecture)| architecture);
+    assert_eq!(architecture(&TEXT.replace(".target", "// .target sm_90\n.target")), Ok(75));
+    assert_eq!(architecture(&TEXT.replace("sm_75", "sm_90a")), Ok(90));
+}
+
+#[test]
+fn a_refusal_prints_floats_as_floats() {
+    let text = ".version 8.0\n.target sm_75\n.address_size 64\n\
+        .visible .entry k(.param .u64 x, .param .f32 a, .param .f64 b, .param .u32 n)\n{\n\
+        .reg .pred %p<3>;\n.reg .f32 %f<3>;\n.reg .f64 %fd<3>;\n.reg .b32 %r<5>;\n.reg .b64 %rd<5>;\n\
+        ld.param.u64 %rd1, [x];\nld.param.f32 %f1, [a];\nld.param.f64 %fd1, [b];\nld.param.u32 %r1, [n];\n\
+        mov.b32 %r2, %f1;\nmov.b64 %rd2, %fd1;\nshr.u32 %r2, %r2, 23;\nshr.u64 %rd2, %rd2, 52;\n\
+        cvt.u32.u64 %r3, %rd2;\nadd.u32 %r2, %r2, %r1;\nadd.u32 %r2, %r2, %r3;\n\
+        mad.wide.u32 %rd3, %r2, 4, %rd1;\nst.global.u32 [%rd3], 0;\nret;\n}\n";
+    let kernels = kernels(text).expect("PTX");
+    let (spec, _) =
+        Spec::parse("k | 1 | 1 | p,1069547520,4598175219545276416,7 | 8 | 0", &kernels).expect("a launch");
+    let verdict = spec.with(|launch| prove(&kernels[0], launch));
+    let memory =
+        Memory { parameter: 0, offset: 0, name: "x", address: 0, bytes: 4, element: 4, is_writable: true };
+    let refusal = verdict.check(&[memory], &["x", "a", "b", "n"]).expect_err("too short").to_string();
+    assert!(refusal.ends_with("with grid 1, block 1, a 1.5, b 0.25, n 7"), "{refusal}");
 }

@@ -1,7 +1,7 @@
 //! Text that looks like something else than what ptxas reads: each program is proven for what ptxas makes of
 //! it, which the comments say, or refused.
 
-use super::doubtful::{bytes, proven_as, refused};
+use super::filetests::{bytes, proven_within, refused};
 use super::spec::Spec;
 use crate::{Kernel, Verdict, kernels, prove};
 
@@ -41,7 +41,7 @@ fn a_function_that_declares_a_special_register_is_refused() {
              cvt.u64.u32 %rd4, %r7; shl.b64 %rd5, %rd3, 32; or.b64 %rd6, %rd5, %rd4; \
              atom.add.release.gpu.u32 %r8, [%rd6+4], 1;"
         );
-        proven_as(&body, "256 cooperative")
+        proven_within(&body, "256 cooperative", crate::BUDGET)
     };
     assert_eq!(barrier(""), Ok([0, 0]));
     barrier(".reg .b32 %envreg<3>; ld.global.v2.u32 {%envreg1, %envreg2}, [%rd2];").unwrap_err();
@@ -82,61 +82,6 @@ fn a_floating_point_number_has_the_width_that_it_is_written_with() {
 }
 
 #[test]
-fn a_call_through_a_register_with_the_name_of_a_function_is_none_of_the_function() {
-    let call = |rest: &str| {
-        format!(
-            "{{ .param .b32 p; .param .b32 q; st.param.b32 [p], 7; {rest}; ld.param.b32 %r10, [q]; }} STORE"
-        )
-    };
-    bytes(&call("call (q), twice, (p)"), 60, 0);
-    for indirect in [
-        ".reg .b64 twice; ld.global.u64 twice, [%rd2]; call (q), twice, (p), proto",
-        ".reg .b64 twice; ld.global.u64 twice, [%rd2]; call (q), twice, (p)",
-        "call (q), twice, (p), proto",
-        "call (q), twice, (p), twice",
-    ] {
-        let proto = "proto: .callprototype (.param .b32 _) _ (.param .b32 _);";
-        refused(&format!("{proto} {}", call(indirect)), "a call through a pointer");
-    }
-}
-
-#[test]
-fn one_register_twice_among_the_results_is_refused() {
-    // ptxas keeps the first result of a comparison, and the last part of a number.
-    for twice in [
-        "setp.le.u32 %p1|%p1, %r1, 15;",
-        "setp.le.and.u32 %p1|%p1, %r1, 15, %p2;",
-        "setp.lt.f32 %p1|%p1, %f1, %f2;",
-        "mov.b64 {%r10, %r10}, %rd2;",
-        "ld.global.v2.u32 {%r10, %r10}, [%rd2];",
-        "ld.global.v4.u32 {%r10, %r11, %r12, %r10}, [%rd2];",
-        "ld.local.v2.u32 {%r10, %r10}, [stack];",
-        "ld.param.v2.u32 {%r10, %r10}, [x];",
-        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r10, %r10}, [own];",
-        "wmma.load.a.sync.aligned.row.m16n16k16.global.u8 {%r10, %r10}, [%rd2], 16;",
-    ] {
-        refused(&format!("{twice} @%p1 bra $e; mov.b32 %r10, 1; STORE $e:"), "one register twice");
-    }
-    bytes("setp.le.u32 %p1|%p2, %r1, 15; @%p1 bra $e; mov.b32 %r10, %r1; STORE $e:", 1024, 0);
-    bytes("setp.le.u32 _|%p1, %r1, 15; @%p1 bra $e; mov.b32 %r10, %r1; STORE $e:", 64, 0);
-    bytes("ld.global.v2.u32 {_, %r6}, [%rd2]; rem.u32 %r10, %r6, 10; STORE", 40, 8);
-}
-
-#[test]
-fn a_variable_of_a_function_is_the_same_one_in_each_call() {
-    // The second call writes half of what the first one loads: ptxas may load it again behind the guard.
-    let calls = |second: u32| {
-        format!(
-            "{{ .param .b32 p; .param .b32 q; st.param.b32 [p], 1; call (q), keeps, (p); \
-             ld.param.b32 %r10, [q]; }} {{ .param .b32 p; .param .b32 q; st.param.b32 [p], {second}; \
-             call (q), keeps, (p); ld.param.b32 %r6, [q]; }} setp.gt.u32 %p1, %r10, 99; @%p1 ret; STORE"
-        )
-    };
-    bytes(&calls(1), 400, 0);
-    refused(&calls(0), "");
-}
-
-#[test]
 fn promises_of_the_text_are_kept_or_the_launch_is_refused() {
     // That no thread of a warp goes another way.
     bytes("bra.uni $a; ret; $a: mov.b32 %r10, 1; STORE", 8, 0);
@@ -169,28 +114,4 @@ fn promises_of_the_text_are_kept_or_the_launch_is_refused() {
         let refusal = aligned(promise).expect_err(promise);
         assert!(refusal.contains(words), "{refusal}");
     }
-}
-
-#[test]
-fn hints_count_as_accesses_and_tensor_maps_are_refused() {
-    bytes("prefetch.global.L2 [%rd1+4]; prefetchu.L1 [%rd2+7];", 5, 8);
-    bytes("setp.ge.u32 %p1, %r1, 9; @%p1 ret; mad.wide.u32 %rd3, %r1, 4, %rd1; prefetch.L1 [%rd3];", 33, 0);
-    refused("ld.global.u32 %r6, [%rd2]; mad.wide.u32 %rd3, %r6, 4, %rd1; prefetch.global.L1 [%rd3];", "");
-    refused("prefetch.tensormap [%rd1];", "prefetch.tensormap");
-    refused("fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;", "fence.proxy.tensormap");
-    bytes("fence.acq_rel.gpu; membar.gl; fence.proxy.async; mov.b32 %r10, 1; STORE", 8, 0);
-}
-
-/// In code that not all threads of a warp reach, these use the addresses of the others, too. So nothing is
-/// known of what shared memory contains, whoever wrote it.
-#[test]
-fn what_shared_memory_contains_is_never_known() {
-    let matrix = "mov.u32 %r7, dynamic; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7], {%r6};";
-    for between in ["", matrix, "setp.gt.u32 %p1, %r5, 7; @%p1 bra $a; MATRIX $a:"] {
-        let between = between.replace("MATRIX", matrix);
-        refused(&format!("st.shared.u32 [own], 1; {between} ld.shared.u32 %r10, [own]; STORE"), "");
-    }
-    let load = "mov.u32 %r7, dynamic; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, ";
-    refused(&format!("{load} [%r7+256];"), "256 bytes of dynamic");
-    refused(&format!("{load} [%r7]; mov.b32 %r10, %r6; STORE"), "");
 }

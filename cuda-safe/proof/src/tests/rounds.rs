@@ -1,6 +1,6 @@
 //! Rounds of loops that are gone through one by one, and those that would be too many.
 
-use super::doubtful::proven_within;
+use super::filetests::proven_within;
 use crate::BUDGET;
 
 /// A loop with a store in each round, at an index that only its rounds tell: below 60 then, else below 64.

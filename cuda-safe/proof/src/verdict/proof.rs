@@ -169,7 +169,45 @@ impl std::error::Error for Refusal {}
 /// Proves which memory a launch accesses.
 ///
 /// The values must be those of the launch: grid, block, clusters, shared bytes, and the parts of arguments
-/// that [`Kernel::key`] lists. The verdict holds for all launches that agree in these.
+/// that [`Kernel::key`] lists. The verdict holds for all launches that agree in these, whatever their lengths
+/// and addresses.
+///
+/// # Examples
+/// ```
+/// # const PTX: &str = include_str!("../tests/add.ptx");
+/// use cuda_proof::{Argument, Kernel, Launch, Memory, kernels, prove};
+///
+/// // In a build script: from PTX to the bytes that a generated handle contains.
+/// let slice = kernels(PTX)?[0].to_bytes();
+///
+/// // In a program: once for each handle ...
+/// let kernel = Kernel::from_bytes(&slice)?;
+/// // ... and once for each set of values.
+/// let count = 1000_u32.to_le_bytes();
+/// let verdict = prove(&kernel, &Launch {
+///     grid: [4, 1, 1],
+///     block: [256, 1, 1],
+///     cluster: None,
+///     is_cooperative: false,
+///     shared: 0,
+///     arguments: &[Argument::pointer(), Argument::pointer(), Argument::pointer(), Argument::value(&count)],
+/// });
+///
+/// // For each launch: 1000 elements are enough, and 999 are not.
+/// let memory = |parameter, name, length: u64| Memory {
+///     parameter, offset: 0, name, address: 0x7000_0000, bytes: 4 * length, element: 4, is_writable: true,
+/// };
+/// let names = ["a", "b", "sum", "count"];
+/// let inputs = [memory(0, "a", 1000), memory(1, "b", 1000)];
+/// assert!(verdict.check(&[inputs[0], inputs[1], memory(2, "sum", 1000)], &names).is_ok());
+/// let refusal = verdict.check(&[inputs[0], inputs[1], memory(2, "sum", 999)], &names);
+/// assert_eq!(
+///     refusal.unwrap_err().to_string(),
+///     "add may write sum[999..1000], but sum has 999 elements: add.cu:3; the index is up to 999 with \
+///      grid 4, block 256, count 1000",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn prove(kernel: &Kernel, launch: &Launch<'_>) -> Verdict {
     prove_within(kernel, launch, BUDGET)

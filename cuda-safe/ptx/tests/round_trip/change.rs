@@ -229,6 +229,10 @@ impl Base {
         let outside: BTreeSet<&str> = self.names(0..self.head).collect();
         let (own, outside): (Vec<&str>, Vec<&str>) =
             (own.into_iter().collect(), outside.into_iter().collect());
+        // A kernel that does nothing has no names.
+        if own.is_empty() {
+            return;
+        }
         let old = random.one(&own).to_owned();
         let new = match random.below(3) {
             0 if !outside.is_empty() => random.one(&outside).to_owned(),

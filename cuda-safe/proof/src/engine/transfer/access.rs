@@ -1,11 +1,8 @@
 //! The accesses of a kernel: which bytes a step reads and writes, of what.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use crate::domain::{Affine, Region, State, Value, gcd, range_of, remainder};
 use crate::effort::THOROUGH;
-use crate::engine::analysis::{Access, Analysis, Doubt, FARTHEST, Part};
+use crate::engine::analysis::{Access, Analysis, Doubt, FARTHEST};
 use crate::ir::{Loaded, Op, Operand, Origin, Space, Step};
 
 /// The bytes of the barrier in the grid's workspace: cooperative groups' headers have its layout, a word with
@@ -49,43 +46,28 @@ impl Analysis<'_> {
     /// Enters an access, and sets the registers that a load writes.
     pub(crate) fn access(&mut self, state: &mut State, index: usize) {
         let step = &self.kernel.steps[index];
-        let Some((region, rest)) = step.from.split_first() else { return };
+        let Some((base, rest)) = step.from.split_first() else { return };
         if !self.is_recording && step.to.is_empty() && !step.may_write_stack() {
             return;
         }
-        let region = self.number(state, *region, step.at);
+        let base = self.number(state, *base, step.at);
         let offset = match (step.op, rest) {
             (Op::Matrix, [_, Operand::Number(offset), ..]) | (_, [Operand::Number(offset), ..]) => *offset,
             _ => 0,
         };
-        let address = region.add(i128::from(offset));
-        let found = address.as_ref().and_then(|address| self.split(address));
+        let address = base.add(i128::from(offset));
+        let found = address.as_ref().and_then(|address| self.region_of(address));
         if self.is_recording {
-            let access = match (&address, &found) {
-                (Some(address), Some(part)) => self.bytes(state, step, part, address.constant),
-                (Some(address), None) => {
-                    let regions = address
-                        .terms
-                        .iter()
-                        .filter(|(symbol, _)| self.symbols.region(*symbol).is_some())
-                        .count();
-                    let reason = match (regions, self.symbols.origin(address)) {
-                        (0, (Origin::Memory | Origin::Atomic | Origin::Shuffle, _)) => {
-                            "the address comes from memory"
-                        }
-                        (0, _) => "the address is not computed from a parameter or a variable",
-                        _ => "the address is computed from several pointers",
-                    };
-                    Err((reason.to_owned(), self.symbols.origin(address)))
-                }
-                (None, _) => Err(("the address is too large".to_owned(), (Origin::Computed, step.at))),
+            let access = match &found {
+                Some((region, rest)) => self.bytes(state, step, *region, rest),
+                None => Err(self.no_region(address.as_ref(), step.at)),
             };
             match access {
                 Ok(access) => self.enter(access),
                 Err((reason, origin)) => self.refuse(Doubt { at: step.at, reason, origin }),
             }
-            if let Some(part) = &found {
-                let region = own_space(part.region);
+            if let Some((region, _)) = found {
+                let region = own_space(region);
                 let element = u32::from(step.bits) / 8;
                 if step.writes() {
                     add(&mut self.written, (region, element));
@@ -96,21 +78,18 @@ impl Analysis<'_> {
                 }
             }
         }
-        let place = address
-            .as_ref()
-            .zip(found.as_ref())
-            .map(|(address, part)| (part.region, part.terms.is_empty().then_some(address.constant)));
+        let place = found.as_ref().map(|(region, rest)| (*region, rest.as_constant()));
         self.store(state, step, place);
-        let is_local = found.as_ref().is_none_or(|part| match &part.region {
+        let is_local = place.is_none_or(|(region, _)| match region {
             Region::Object(object) | Region::Generic(object) => {
-                self.kernel.objects[*object as usize].space == Space::Local
+                self.kernel.objects[object as usize].space == Space::Local
             }
             Region::Parameter(..) | Region::Workspace => false,
         });
         let is_stable = step.loaded == Loaded::Strong
             || !is_local
-                && found.is_some_and(|part| {
-                    !self.unstable.contains(&(own_space(part.region), step.loaded == Loaded::ReadOnly))
+                && place.is_some_and(|(region, _)| {
+                    !self.unstable.contains(&(own_space(region), step.loaded == Loaded::ReadOnly))
                 });
         let origin = if step.op == Op::Atomic { Origin::Atomic } else { Origin::Memory };
         for (lane, to) in step.to.iter().enumerate() {
@@ -123,6 +102,20 @@ impl Analysis<'_> {
             let expr = self.symbols.new_value(!is_stable, range, (origin, step.at));
             self.set(state, *to, if step.bits > 64 { Value::Unset } else { Value::Number(expr) });
         }
+    }
+
+    /// Returns why an address has no region.
+    fn no_region(&self, address: Option<&Affine>, at: (u32, u32)) -> Why {
+        let Some(address) = address else {
+            return ("the address is too large".to_owned(), (Origin::Computed, at));
+        };
+        let origin = self.symbols.origin(address);
+        let reason = match origin {
+            _ if self.symbols.has_region(address) => "the address is computed from several pointers",
+            (Origin::Memory | Origin::Atomic | Origin::Shuffle, _) => "the address comes from memory",
+            _ => "the address is not computed from a parameter or a variable",
+        };
+        (reason.to_owned(), origin)
     }
 
     /// Remembers what a step stores on the stack, and forgets what it may write over. The place is what it
@@ -212,20 +205,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Splits an address into the one thing that it counts from, and the rest.
-    fn split(&mut self, address: &Affine) -> Option<Rc<Part>> {
-        if let Some(part) = self.parts.iter().flatten().find(|it| it.address.is_same(&address.terms)) {
-            return Some(Rc::clone(part));
-        }
-        let (region, rest) = self.region_of(address)?;
-        let (origin, divisor) = (self.symbols.origin(&rest), rest.divisor());
-        let (terms, ends) = (rest.terms, Cell::new((u64::MAX, None, None)));
-        let part = Rc::new(Part { address: address.terms.clone(), region, terms, origin, divisor, ends });
-        self.parts[self.next_part] = Some(Rc::clone(&part));
-        self.next_part = (self.next_part + 1) % self.parts.len();
-        Some(part)
-    }
-
+    /// Splits an address into the region that it counts from, and the rest.
     fn region_of(&self, address: &Affine) -> Option<(Region, Affine)> {
         let mut regions = address
             .terms
@@ -245,8 +225,14 @@ impl Analysis<'_> {
     }
 
     /// Returns the bytes of an access, or why they are not known.
-    fn bytes(&mut self, state: &mut State, step: &Step, part: &Part, constant: i128) -> Result<Access, Why> {
-        let Part { region, origin, .. } = *part;
+    fn bytes(
+        &mut self,
+        state: &mut State,
+        step: &Step,
+        region: Region,
+        rest: &Affine,
+    ) -> Result<Access, Why> {
+        let origin = self.symbols.origin(rest);
         let refused = |reason: &str| Err((reason.to_owned(), origin));
         let object = |object: u32| self.kernel.objects[object as usize].space;
         // 32 bits are a whole address of these spaces only.
@@ -274,7 +260,7 @@ impl Analysis<'_> {
                 return refused("the barrier of the grid needs a cooperative launch");
             }
             let is_barrier = step.op == Op::Atomic || step.op == Op::Load && step.loaded == Loaded::Strong;
-            if !is_barrier || !part.terms.is_empty() || constant != BARRIER.start || step.size != 4 {
+            if !is_barrier || rest.as_constant() != Some(BARRIER.start) || step.size != 4 {
                 return refused("of the grid's workspace, only the barrier is known");
             }
         }
@@ -307,7 +293,7 @@ impl Analysis<'_> {
             return refused("an access of an odd size");
         }
         let unit = i128::from(align);
-        if remainder(part.divisor, unit) != 0 || remainder(constant, unit) != 0 {
+        if remainder(rest.divisor(), unit) != 0 || remainder(rest.constant, unit) != 0 {
             return refused(&format!("the address may be no multiple of {align}"));
         }
         if let Region::Object(it) | Region::Generic(it) = region {
@@ -326,16 +312,15 @@ impl Analysis<'_> {
                 reached.map_or((i128::MAX, i128::MIN), |it| (it.low, it.high - end))
             }
         };
-        let offset = Affine { constant, terms: part.terms.clone() };
-        let (lowest, highest) = part.ends(&self.symbols, state);
-        let within = |end: Option<i128>| end.and_then(|end| end.checked_add(constant));
+        let (lowest, highest) = self.symbols.ends(state, &rest.terms);
+        let within = |end: Option<i128>| end.and_then(|end| end.checked_add(rest.constant));
         let (lowest, highest) =
             (within(lowest).filter(|it| *it >= least), within(highest).filter(|it| *it <= most));
         self.symbols.work += u64::from(lowest.is_some()) + u64::from(highest.is_some());
-        let high = highest.or_else(|| self.symbols.high_in_parts(state, &offset, most));
+        let high = highest.or_else(|| self.symbols.high_in_parts(state, rest, most));
         let high = high.and_then(|high| high.checked_add(end));
         let low = lowest.or_else(|| {
-            let (opposite, least) = offset.times(-1).zip(least.checked_neg())?;
+            let (opposite, least) = rest.times(-1).zip(least.checked_neg())?;
             self.symbols.high_in_parts(state, &opposite, least).and_then(i128::checked_neg)
         });
         let (Some(low), Some(high)) = (low, high) else { return refused("the index has no bound") };
@@ -350,7 +335,7 @@ fn add<T: PartialEq>(list: &mut Vec<T>, new: T) {
     }
 }
 
-/// Returns an object's base in its own space.
+/// Returns an object's region in its own space.
 fn own_space(region: Region) -> Region {
     if let Region::Generic(object) = region { Region::Object(object) } else { region }
 }

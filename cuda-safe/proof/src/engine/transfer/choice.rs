@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use super::guard::not;
 use crate::domain::{Affine, Extreme, Kept, State, Test, Value};
 use crate::effort::{COMPARED, LIGHT};
 use crate::engine::analysis::Analysis;
@@ -12,28 +11,6 @@ use crate::ir::{Op, Operand, Origin, Step};
 pub(crate) type Chosen = (Rc<Test>, Affine, Affine);
 
 impl Analysis<'_> {
-    /// Returns `a` where the test holds, and `b` where it does not. Of 1 and 0 the result knows the test.
-    pub(super) fn select(
-        &mut self,
-        state: &mut State,
-        test: Rc<Test>,
-        a: &Affine,
-        b: &Affine,
-    ) -> Option<Affine> {
-        let (Some(one @ (0 | 1)), Some(other @ (0 | 1))) = (a.as_constant(), b.as_constant()) else {
-            return self.choose(state, &test, a, b);
-        };
-        if one == other || matches!(*test, Test::Is(_)) {
-            return self.choose(state, &test, a, b);
-        }
-        let is_one = if one == 1 { test } else { not(&test) };
-        let value = self.choose(state, &not(&is_one), &Affine::constant(0), &Affine::constant(1))?;
-        if let [(symbol, 1)] = value.terms[..] {
-            self.symbols.set_truth(symbol, is_one);
-        }
-        Some(value)
-    }
-
     /// Returns the smaller one of two numbers, or the larger one. Two pairs with the same difference have
     /// values that follow from each other: `min(a, b)` is `b + min(a - b, 0)`, and `max(a, b)` is
     /// `a - min(a - b, 0)`.
@@ -88,11 +65,11 @@ impl Analysis<'_> {
         match (self.assume(&mut one, test, true), self.assume(&mut other, test, false)) {
             (true, true) if a == b => Some(a.clone()),
             (true, true) => match b.plus(a, -1).and_then(|it| it.as_constant()) {
-                Some(step) if !self.symbols.is_unstable(a) => {
+                Some(step) if !self.symbols.is_unstable(a) && !test.is_unstable() => {
                     let case = self.case_of(state, test, (&one, &other));
                     a.plus(&case, step)
                 }
-                _ => self.symbols.join_values(state, (&one, a), (&other, b)),
+                _ => self.symbols.join_values(state, (&one, a), (&other, b), test.is_unstable()),
             },
             (true, false) => Some(a.clone()),
             _ => Some(b.clone()),
@@ -109,7 +86,7 @@ impl Analysis<'_> {
             left -= 1;
             match test {
                 Test::Not(inner) => open.push(inner),
-                Test::And(first, second, _) => open.extend([&**first, &**second]),
+                Test::And(first, second, ..) => open.extend([&**first, &**second]),
                 Test::Compare { a, b, .. } => {
                     for sign in [1, -1] {
                         let Some(expr) = a.plus(b, -1).and_then(|it| it.times(sign)) else { continue };
@@ -123,7 +100,7 @@ impl Analysis<'_> {
                         }
                     }
                 }
-                Test::Unknown | Test::Is(_) => {}
+                Test::Unknown | Test::Unstable | Test::Is(_) => {}
             }
         }
         case

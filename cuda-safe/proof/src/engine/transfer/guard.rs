@@ -11,7 +11,7 @@ impl Analysis<'_> {
     pub(crate) fn test(&self, state: &State, operand: Operand) -> Rc<Test> {
         let of = |register: u32| match state.registers.get(register as usize) {
             Some(Value::Test(test)) => Rc::clone(test),
-            _ => Rc::new(Test::Unknown),
+            _ => Rc::new(Test::Unstable),
         };
         match operand {
             Operand::Register(register) => of(register),
@@ -27,13 +27,13 @@ impl Analysis<'_> {
         match test {
             // Tests of the same tests are as many as the power of their depth.
             _ if self.symbols.work > self.limit => true,
-            Test::Unknown => true,
+            Test::Unknown | Test::Unstable => true,
             Test::Is(value) => *value == outcome,
             Test::Not(inner) => self.assume(state, inner, !outcome),
-            Test::And(one, other, _) if outcome => {
+            Test::And(one, other, ..) if outcome => {
                 self.assume(state, one, true) && self.assume(state, other, true)
             }
-            Test::And(one, other, _) => {
+            Test::And(one, other, ..) => {
                 let (mut first, mut second) = (state.case(), state.case());
                 let constraints =
                     match (self.assume(&mut first, one, outcome), self.assume(&mut second, other, outcome)) {
@@ -150,14 +150,7 @@ impl Analysis<'_> {
             {
                 let (a, b) = (self.number(state, *a, step.at), self.number(state, *b, step.at));
                 if self.symbols.is_unstable(&a) || self.symbols.is_unstable(&b) {
-                    return Rc::new(Test::Unknown);
-                }
-                // A test of the number that another test was made to.
-                if let (Op::Eq | Op::Ne, Some(value @ (0 | 1)), [(symbol, 1)], 0) =
-                    (step.op, b.as_constant(), &a.terms[..], a.constant)
-                    && let Some(test) = self.symbols.truth(*symbol)
-                {
-                    return if (step.op == Op::Eq) == (value == 1) { test } else { not(&test) };
+                    return Rc::new(Test::Unstable);
                 }
                 match (step.op, b.as_constant()) {
                     (Op::Lt, Some(0)) | (Op::Le, Some(-1)) if step.is_signed => {
@@ -175,6 +168,12 @@ impl Analysis<'_> {
                     }),
                 }
             }
+            (Op::PredXor, [one, other]) => {
+                let is_unstable = [one, other].into_iter().any(|it| self.test(state, *it).is_unstable());
+                Rc::new(if is_unstable { Test::Unstable } else { Test::Unknown })
+            }
+            // The sources of what is not followed are not in the slice.
+            _ if !self.unstable.is_empty() => Rc::new(Test::Unstable),
             _ => Rc::new(Test::Unknown),
         }
     }
@@ -199,7 +198,7 @@ impl Analysis<'_> {
 
 pub(crate) fn not(test: &Rc<Test>) -> Rc<Test> {
     match &**test {
-        Test::Unknown => Rc::clone(test),
+        Test::Unknown | Test::Unstable => Rc::clone(test),
         Test::Is(value) => Rc::new(Test::Is(!value)),
         Test::Not(inner) => Rc::clone(inner),
         _ => Rc::new(Test::Not(Rc::clone(test))),
@@ -215,16 +214,19 @@ fn and(one: &Rc<Test>, other: &Rc<Test>) -> Rc<Test> {
         (Test::Is(true), _) => Rc::clone(other),
         (_, Test::Is(true)) => Rc::clone(one),
         (Test::Is(false), _) | (_, Test::Is(false)) => Rc::new(Test::Is(false)),
-        _ => match depth(one).max(depth(other)) {
-            TEST_DEPTH.. => Rc::new(Test::Unknown),
-            depth => Rc::new(Test::And(Rc::clone(one), Rc::clone(other), depth + 1)),
+        _ => match (depth(one).max(depth(other)), one.is_unstable() || other.is_unstable()) {
+            (TEST_DEPTH.., true) => Rc::new(Test::Unstable),
+            (TEST_DEPTH.., false) => Rc::new(Test::Unknown),
+            (depth, is_unstable) => {
+                Rc::new(Test::And(Rc::clone(one), Rc::clone(other), depth + 1, is_unstable))
+            }
         },
     }
 }
 
 fn depth(test: &Test) -> u8 {
     match test {
-        Test::And(_, _, depth) => *depth,
+        Test::And(_, _, depth, _) => *depth,
         Test::Not(inner) => depth(inner),
         _ => 0,
     }

@@ -78,7 +78,7 @@ impl Analysis<'_> {
             (Op::Selp, [a, b, test]) => {
                 let (a, b) = (self.number(state, *a, at), self.number(state, *b, at));
                 let test = self.test(state, *test);
-                self.select(state, test, &a, &b)
+                self.choose(state, &test, &a, &b)
             }
             (_, operands) if step.is_of_floats() => {
                 let operands: SmallVec<[Affine; 2]> =

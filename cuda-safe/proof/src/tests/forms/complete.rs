@@ -75,8 +75,9 @@ const SHAPES: &[&str] = &[
 ];
 
 /// A kernel with instructions and what uses their results, and the instruction that each line belongs to.
-fn text(instructions: &[&str], mut uses: impl FnMut(&Register) -> String) -> (String, Vec<usize>) {
-    let mut text = header() + ".visible .entry k()\n{\n.reg .b16 z;\n";
+pub(super) fn text(instructions: &[&str], mut uses: impl FnMut(&Register) -> String) -> (String, Vec<usize>) {
+    let mut text =
+        header() + ".visible .entry k()\n{\n.reg .b16 z;\n.reg .b32 y;\n.shared .align 16 .b8 m[16];\n";
     for operand in ["a", "b", "c"] {
         for (bits, name) in [(1, "p"), (8, "8"), (16, "16"), (32, "32"), (64, "64"), (128, "128")] {
             let register = Register { name: format!("{operand}{name}"), bits };
@@ -230,7 +231,7 @@ impl Search {
 }
 
 /// Returns the instructions that ptxas refuses.
-fn refused<'i>(ptxas: &Path, instructions: &[&'i str]) -> BTreeSet<&'i str> {
+pub(super) fn refused<'i>(ptxas: &Path, instructions: &[&'i str]) -> BTreeSet<&'i str> {
     let (text, of) = text(instructions, |_| String::new());
     let path = std::env::temp_dir().join(format!("cuda-proof-{}.ptx", std::process::id()));
     std::fs::write(&path, text).unwrap();

@@ -45,6 +45,12 @@ fn only(words: &[&str], known: &str) -> bool {
     words[1..].iter().all(|word| bytes_of(word).is_some() || known.split(' ').any(|own| own == *word))
 }
 
+/// Returns whether a constant shifts a value of some bits by the same amount in whichever width it is read.
+fn is_amount(constant: Constant, bits: u8) -> bool {
+    let [short, word, long] = [16, 32, 64].map(|it| constant.bits(it).map(|it| it.min(bits.into())));
+    short == word && word == long
+}
+
 impl<'m, 'a> Lowering<'m, 'a> {
     /// Lowers what computes values from registers.
     pub(super) fn computes(&mut self, it: &'m Instruction<'a>, effect: Effect) -> Refused {
@@ -296,7 +302,16 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let (Some(op), Some(ty), true) = (op, ty, is_plain) else {
             let results = self.results(to)?;
             let is_float = it.words.iter().any(|word| word.contains('f') && bytes_of(word).is_some());
+            let first = self.kernel.steps.len();
             self.unknown(results, if is_float { Origin::Float } else { Origin::Computed }, from);
+            // Of a carry or a predicate nobody knows here whether each use sees the same.
+            let mut is_predicate = |it| !matches!(it, &Source::Constant(_)) && self.predicate(it).is_ok();
+            if ["addc", "subc", "madc"].contains(&name) || from.iter().any(&mut is_predicate) {
+                let unwritten = Operand::Register(self.temporary(32));
+                for step in self.kernel.steps[first..].iter_mut().filter(|it| it.bits > 1) {
+                    step.from.push(unwritten);
+                }
+            }
             return Ok(());
         };
         let Type { bits, is_signed } = ty;
@@ -307,8 +322,11 @@ impl<'m, 'a> Lowering<'m, 'a> {
         }
         let mut values = Vec::new();
         for (at, value) in from.iter().enumerate() {
-            // The amount of a shift has 32 bits.
+            // The amount of a shift has 32 bits. Of a constant ptxas takes those of the type, here and there.
             let own = if matches!(op, Op::Shl | Op::Shr) && at == 1 {
+                if matches!(value, Source::Constant(own) if !is_amount(*own, bits)) {
+                    return Err(format!("{} by a number that has too many bits", it.form()));
+                }
                 32
             } else if at == 2 {
                 wide
@@ -485,9 +503,9 @@ impl<'m, 'a> Lowering<'m, 'a> {
         let types: Vec<&str> =
             it.words[1..].iter().copied().filter(|word| bytes_of(word).is_some()).collect();
         let results = self.results(to)?;
-        let sources = std::slice::from_ref(from);
+        let sources = &it.operands[1..];
         let ([into, source], [to]) = (&types[..], &results[..]) else {
-            self.unknown(results, Origin::Float, &it.operands[1..]);
+            self.unknown(results, Origin::Float, sources);
             return Ok(());
         };
         // Of these words, each leaves whole numbers and the order of numbers as they are.
