@@ -7,6 +7,7 @@ mod scale;
 mod stream;
 mod table;
 mod transfers;
+mod whole;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -15,10 +16,13 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 
 /// The sections of the report, as `--only` names them.
-const SECTIONS: [&str; 7] = ["operations", "tracker", "scale", "kernels", "large", "pageable", "everything"];
+const SECTIONS: [&str; 8] =
+    ["program", "operations", "tracker", "scale", "kernels", "large", "pageable", "everything"];
 
 #[derive(Default)]
 struct Options {
+    /// The whole program: C++ and Rust.
+    program: Option<[PathBuf; 2]>,
     /// The cost of each operation: the library in C++, and the program in Rust that loads it.
     overhead: Option<[PathBuf; 2]>,
     tracker: Option<PathBuf>,
@@ -62,6 +66,7 @@ impl Options {
             }
             let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
             if let Some(pair) = match argument.as_str() {
+                "--program" => Some(&mut options.program),
                 "--overhead" => Some(&mut options.overhead),
                 "--scale" => Some(&mut options.scale),
                 "--stream" => Some(&mut options.stream),
@@ -121,6 +126,7 @@ fn main() -> anyhow::Result<ExitCode> {
     for section in SECTIONS.into_iter().filter(|section| options.wants(section)) {
         let start = Instant::now();
         let (page, sweeps) = match section {
+            "program" => (whole::measure(&options)?.map(|rows| whole::report(&rows)).transpose()?, None),
             "operations" => (Some(operations::measure(&options)?), None),
             "tracker" => (None, options.tracker.as_deref().map(tracker).transpose()?),
             "scale" => scale::measure(&options)?.unzip(),

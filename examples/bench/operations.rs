@@ -119,7 +119,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
     let rows: Vec<Row> =
         OPERATIONS.iter().zip(&times).map(|(operation, times)| Row::new(operation, times)).collect();
     let mut report = String::new();
-    writeln!(report, "- {machine}")?;
+    writeln!(report, "\n## Operations\n\n- {machine}")?;
     if let Some(details) = hardware() {
         writeln!(report, "- {details}")?;
     }

@@ -154,8 +154,19 @@ impl Entries {
             .chain(self.others.iter().copied())
     }
 
-    /// Returns whether everything that an access of mode `mode` conflicts with is ordered before it.
+    /// Returns whether they are ordered before an operation because its own stream has made all of them.
     #[inline]
+    pub(crate) fn are_own<V: View>(&self, view: &V) -> bool {
+        view.is_after_own() && self.are_of(view.me().timeline)
+    }
+
+    /// Returns whether no other stream has made any of them.
+    #[inline]
+    fn are_of(&self, timeline: TimelineId) -> bool {
+        (self.timeline == timeline || self.write | self.read == 0) && self.others.is_empty()
+    }
+
+    /// Returns whether everything that an access of mode `mode` conflicts with is ordered before it.
     pub(crate) fn are_before<V: View>(&self, mode: Mode, view: &V) -> bool {
         let is_after = |sequence| sequence == 0 || view.is_after(Epoch { timeline: self.timeline, sequence });
         is_after(self.write)
@@ -167,8 +178,7 @@ impl Entries {
     /// with nothing entered, if there are accesses of other streams.
     #[inline]
     pub(crate) fn enter_own(&mut self, mode: Mode, me: Epoch) -> bool {
-        let is_own = self.timeline == me.timeline || self.write | self.read == 0;
-        if !is_own || !self.others.is_empty() {
+        if !self.are_of(me.timeline) {
             return false;
         }
         self.timeline = me.timeline;

@@ -169,8 +169,15 @@ impl<'a> Access<'a> {
     #[inline]
     pub fn part(&self, bytes: Range<usize>, mode: Mode) -> Self {
         let at = |byte: usize| self.start.saturating_add(byte).min(self.end);
+        Self { start: at(bytes.start), end: at(bytes.end), ..self.in_mode(mode) }
+    }
+
+    /// Returns the access to the same bytes: a write if this is one and `mode` is.
+    #[must_use]
+    #[inline]
+    pub fn in_mode(&self, mode: Mode) -> Self {
         let mode = if self.mode == Mode::Write { mode } else { Mode::Read };
-        Self { start: at(bytes.start), end: at(bytes.end), mode, ..*self }
+        Self { mode, ..*self }
     }
 
     /// Merges an access of the same kind to the same allocation which begins within this one or at its end.

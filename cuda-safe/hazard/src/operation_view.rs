@@ -322,12 +322,6 @@ impl<'a> OperationView<'a> {
         if access.at_call { self.at_call() } else { self }
     }
 
-    /// Returns the view for accesses to one allocation.
-    #[inline]
-    pub(crate) fn of_accesses(self, group: &[Access<'_>]) -> Self {
-        if group.iter().any(|access| access.at_call) { self.at_call() } else { self }
-    }
-
     /// Returns whether another stream's operation is ordered before this one though the stream's own clock
     /// does not cover it.
     #[inline(never)]

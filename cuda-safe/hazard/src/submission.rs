@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::added_wait::EventBackend;
 use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
-use crate::entry::{Conflict, FirstWrite, View};
+use crate::entry::{Conflict, FirstWrite, View as _};
 use crate::history::{Access, AccessHistory, Next};
 use crate::operation_view::{OperationView, hazard};
 use crate::policy::Policy;
@@ -276,23 +276,15 @@ impl Tracker {
         if !timeline.orders.load(Relaxed) || !timeline.is_caught_up(&state) {
             return None;
         }
-        let (me, mut unborrowed, mut is_first) = (timeline.next_by_owner(), false, true);
-        for group in accesses.chunk_by(Access::is_part_beside) {
-            let is_unborrowed = group.iter().any(|access| access.unborrowed);
-            unborrowed |= is_unborrowed;
-            let next = match group {
-                _ if is_unborrowed && group.iter().any(meets_host_guard) => Next::Unclear,
-                [access] if access.is_whole() && access.history.enter_repeated(access, me) => Next::Entered,
-                _ => self.enter_ordered(timeline, &state, group),
-            };
-            if !matches!(next, Next::Entered) {
-                timeline.give_up(state, !is_first || next == Next::Overtaken);
-                return None;
-            }
-            is_first = false;
-        }
-        if unborrowed && meet_host_guard_now(accesses) {
-            timeline.give_up(state, true);
+        let me = timeline.next_by_owner();
+        let is_repeated = |access: &&Access<'_>| {
+            !access.unborrowed && access.is_whole() && access.history.enter_repeated(access, me)
+        };
+        let repeated = accesses.iter().take_while(is_repeated).count();
+        if repeated < accesses.len()
+            && let Err(entered) = self.enter_ordered(timeline, &state, accesses, repeated)
+        {
+            timeline.give_up(state, entered);
             return None;
         }
         Some(Submission::new(timeline, state, true, false))
@@ -331,30 +323,74 @@ impl Tracker {
         Some((Submission::new(timeline, state, false, false), target))
     }
 
-    /// Enters an access to a whole allocation, or to parts of one, that is ordered after all that it
-    /// conflicts with, or leaves it to the slow path.
+    /// Enters accesses from number `first` on, each of which is ordered after all that it conflicts with.
+    /// Otherwise leaves the operation to the slow path, and returns as the error whether any may be entered.
+    #[inline(never)]
+    fn enter_ordered(
+        &self,
+        timeline: &Timeline,
+        state: &SubmitState,
+        accesses: &[Access<'_>],
+        first: usize,
+    ) -> Result<(), bool> {
+        let usual = OperationView::new(self, timeline, state, false);
+        let (mut entered, mut unborrowed) = (first > 0, false);
+        let (mut rest, at_call) = (accesses.get(first..).unwrap_or_default(), usual.at_call());
+        while let [access, ..] = rest {
+            let (group, others, flags) = together(rest);
+            let view = if flags.at_call { &at_call } else { &usual };
+            let next = match group {
+                _ if flags.unborrowed && group.iter().any(meets_host_guard) => Next::Unclear,
+                [access] if access.is_whole() => Self::enter_whole(access, view),
+                _ => access.history.enter_parts(group, view),
+            };
+            if next != Next::Entered {
+                return Err(entered || next == Next::Overtaken);
+            }
+            (rest, entered) = (others, true);
+            unborrowed |= flags.unborrowed;
+        }
+        if unborrowed && meet_host_guard_now(accesses) { Err(true) } else { Ok(()) }
+    }
+
+    /// Enters an access to a whole allocation that is ordered after all that it conflicts with, or leaves it
+    /// to the slow path.
     ///
     /// The first use of an allocation takes the slow path: two threads that use the same new allocations in
     /// different orders would both give up half-way, and each would wait for what the other has given up.
-    #[inline(never)]
-    fn enter_ordered(&self, timeline: &Timeline, state: &SubmitState, group: &[Access<'_>]) -> Next {
-        let view = OperationView::new(self, timeline, state, false).of_accesses(group);
-        let access = match group {
-            [access] if access.is_whole() => access,
-            [first, ..] => return first.history.enter_parts(group, &view),
-            [] => return Next::Entered,
-        };
+    fn enter_whole(access: &Access<'_>, view: &OperationView<'_>) -> Next {
+        if access.history.enter_repeated(access, view.me()) {
+            return Next::Entered;
+        }
         if access.history.is_unused() {
             return Next::Unclear;
         }
-        match access.history.enter_next(access, &view) {
-            Next::Unclear => match access.history.enter_beside_readers(access, &view) {
-                Next::Unclear if access.history.enter_whole_listed(access, &view) => Next::Entered,
+        match access.history.enter_next(access, view) {
+            Next::Unclear => match access.history.enter_beside_readers(access, view) {
+                Next::Unclear if access.history.enter_whole_listed(access, view) => Next::Entered,
                 next => next,
             },
             next => next,
         }
     }
+}
+
+/// Splits off the first accesses that are entered in one step: one to a whole allocation, or those to parts
+/// of one that come one after the other. Also returns what matters about them together.
+#[inline]
+fn together<'b, 'a>(accesses: &'b [Access<'a>]) -> (&'b [Access<'a>], &'b [Access<'a>], AccessFlags) {
+    let (mut count, mut flags) = (0, AccessFlags::default());
+    let first = accesses.first();
+    for access in accesses {
+        if count > 0 && first.is_none_or(|first| !first.is_part_beside(access)) {
+            break;
+        }
+        flags.unborrowed |= access.unborrowed;
+        flags.at_call |= access.at_call;
+        count += 1;
+    }
+    let (group, others) = accesses.split_at(count);
+    (group, others, flags)
 }
 
 impl Timeline {

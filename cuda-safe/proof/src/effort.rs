@@ -30,8 +30,8 @@ pub(crate) const QUOTIENTS: u32 = 8;
 
 // Expressions.
 
-/// Terms of an affine expression. A longer one is forgotten: a value that differs at each use makes new symbols
-/// at each, so a loop that reads it twice would double its terms in each round.
+/// Terms of an affine expression. A longer one is forgotten: a value that differs at each use makes new
+/// symbols at each, so a loop that reads it twice would double its terms in each round.
 pub(crate) const TERMS: usize = 64;
 
 // States.

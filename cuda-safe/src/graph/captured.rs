@@ -1,8 +1,6 @@
 //! What a capture has put into a graph: one step for all its nodes.
 #![expect(unsafe_code, reason = "asks the runtime about captured nodes")]
 
-use std::collections::HashSet;
-
 use cuda_hazard::Few;
 
 use super::graph::Graph;
@@ -82,9 +80,11 @@ impl Graph {
         let raw = self.as_raw();
         let functions = functions.into_iter().map(|function| function.give_to(raw));
         let functions = functions.collect::<Result<_>>().at_caller()?;
-        let known: HashSet<_> = known.iter().collect();
+        let mut known = known.to_vec();
+        known.sort_unstable();
+        let is_known = |raw: &sys::cudaGraphNode_t| known.binary_search(raw).is_ok();
         let mut raws = self.raw_nodes()?;
-        raws.retain(|raw| !known.contains(raw));
+        raws.retain(|raw| !is_known(raw));
         let mut acts = false;
         for raw in &raws {
             acts = acts || gives_work(*raw)?;
@@ -96,10 +96,13 @@ impl Graph {
             edges.sort_unstable();
             edges
         });
-        let inside = edges.iter().flatten().filter(|(from, to)| !known.contains(from) && !known.contains(to));
-        let (from, to): (HashSet<_>, HashSet<_>) = inside.copied().unzip();
-        let ends =
-            [to, from].map(|others| raws.iter().copied().filter(|raw| !others.contains(raw)).collect());
+        let inside = edges.iter().flatten().filter(|(from, to)| !is_known(from) && !is_known(to));
+        let (from, mut to): (Vec<_>, Vec<_>) = inside.copied().unzip();
+        // The edges are sorted by the nodes that they come from.
+        to.sort_unstable();
+        let without =
+            |others: Vec<_>| raws.iter().copied().filter(|raw| others.binary_search(raw).is_err()).collect();
+        let ends = [to, from].map(without);
         let more = Some(Box::new(More { ends: Some(ends), functions, function: None }));
         Ok((Step { more, ..Step::new(raws.into(), uses, acts) }, edges))
     }

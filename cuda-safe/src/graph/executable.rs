@@ -302,8 +302,11 @@ impl GraphExec {
         let taken = host::taken("GraphExec::update", &graph.steps.functions())?;
         let mut then = graph.steps.uses();
         then.add_all(&taken);
+        let is_same = self.uses.uses().is_same_as(&then);
         // If the call fails half-way, launches may use memory and functions of both graphs.
-        self.uses.uses_mut().add_all(&then);
+        if !is_same {
+            self.uses.uses_mut().add_all(&then);
+        }
         self.acts &= graph.acts;
         let before = self.origin.take();
         let disabled = before.as_ref().map(|origin| origin.disabled.clone()).unwrap_or_default();
@@ -313,8 +316,11 @@ impl GraphExec {
         // variable for the result.
         let done = unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), &raw mut found)) };
         done.map_err(|error| different(error, graph, &found))?;
+        if !is_same {
+            self.uses = GraphAccesses::new(then);
+        }
         // A skipped node may be the graph's only work for the device.
-        (self.uses, self.acts) = (GraphAccesses::new(then), graph.acts && !self.skips);
+        self.acts = graph.acts && !self.skips;
         self.taken = taken;
         // The runtime pairs nodes by their order. If the graph's nodes or edges differ from before, the
         // pairs are unknown afterwards.

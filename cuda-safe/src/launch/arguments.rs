@@ -110,6 +110,10 @@ pub trait CheckedParameters: Parameters {
     /// What the proof knows of each parameter.
     #[doc(hidden)]
     const DESCRIPTIONS: &'static [Description];
+
+    /// Whether one of them is the handle of a texture or a surface.
+    #[doc(hidden)]
+    const HAS_HANDLE: bool;
 }
 
 mod sealed {
@@ -162,6 +166,7 @@ macro_rules! tuple {
 
         impl<$($parameter: CheckedParameter),*> CheckedParameters for ($($parameter,)*) {
             const DESCRIPTIONS: &'static [Description] = &[$(Description::of::<$parameter>()),*];
+            const HAS_HANDLE: bool = false $(|| $parameter::HANDLE.is_some())*;
         }
 
         impl<$($parameter: CheckedParameter),*> CheckedLauncher<'_, ($($parameter,)*)> {

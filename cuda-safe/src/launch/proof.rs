@@ -1,9 +1,13 @@
 //! The proof of a launch: which PTX runs, what is proven of it, and the comparison with the arguments.
 //!
 //! A launch looks for the verdict on its values in the thread's cache, which needs no lock and no memory from
-//! the heap: first in the place of the kernel's last verdict, then in that of these values. If another launch
-//! has taken that, the kernel's cache, which all threads share, has the verdict. Only values that are new to
-//! the kernel cost a proof.
+//! the heap. A program that launches a few kernels with several shapes in turn finds all of them there. If
+//! other launches have taken the place, the kernel's cache, which all threads share, has the verdict. Only
+//! values that are new to the kernel cost a proof.
+//!
+//! A hash selects a few verdicts of the thread's cache, and decides nothing: a verdict counts only if its key
+//! is equal to that of the launch, word for word. The key has the kernel, the shape, and all numbers that
+//! `cuda_proof::Kernel::key` lists, so the verdict is the one that a proof of this launch would give.
 #![expect(unsafe_code, reason = "reads the values of a launch as bytes")]
 
 use std::cell::RefCell;
@@ -13,8 +17,6 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-
-use smallvec::SmallVec;
 
 use cuda_proof::{Argument, Bytes, Launch, Memory, Refusal, Verdict, prove};
 
@@ -33,8 +35,12 @@ use super::{Dim3, LaunchConfig, Need, attributes};
 
 const API: &str = "launch";
 
-/// The verdicts in the cache of a kernel on a device, and in that of a thread for all kernels.
+/// The verdicts in the cache of a kernel on a device.
 const CACHED: usize = 64;
+
+/// The sets of the cache of a thread for all kernels, and the verdicts of a set: 64 bytes, a cache line.
+const SETS: usize = 64;
+const WAYS: usize = 4;
 
 /// The slices of a kernel: what proofs need of its PTX, for each architecture.
 #[derive(Debug)]
@@ -108,19 +114,18 @@ struct Part {
     written: Range<usize>,
     /// What may only be read.
     read: Range<usize>,
+    /// Where the last of these bytes ends, how many they are, and whether any is written.
+    end: usize,
+    count: usize,
+    mode: Mode,
 }
 
-/// The cache of a thread.
-struct Recent {
-    /// Each in the place of its key.
-    entries: [Option<Arc<Entry>>; CACHED],
-    /// In the place of a kernel, that of its last verdict.
-    last: [usize; CACHED],
-}
+/// Verdicts with the hashes of their keys, which select the set. The newest comes first.
+type Recent = [Option<(u64, Arc<Entry>)>; WAYS];
 
 thread_local! {
-    static RECENT: RefCell<Recent> =
-        const { RefCell::new(Recent { entries: [const { None }; CACHED], last: [0; CACHED] }) };
+    /// The cache of a thread.
+    static RECENT: RefCell<[Recent; SETS]> = const { RefCell::new([const { [const { None }; WAYS] }; SETS]) };
 }
 
 impl KernelProof {
@@ -174,7 +179,8 @@ impl KernelProof {
     /// it reads and writes through pointers to `all`, which is empty.
     ///
     /// # Safety
-    /// - `descriptions` are those of the kernel's parameters.
+    /// - `descriptions` are those of the kernel's parameters. `has_handle` says whether one of them is the
+    ///   handle of a texture or a surface.
     /// - `values` has a pointer to a live value of each parameter.
     /// - `own` has the access to what belongs to each argument. `with_gaps` returns the bytes of an argument
     ///   together with those between them that others may have.
@@ -182,7 +188,7 @@ impl KernelProof {
     #[track_caller]
     pub(super) unsafe fn check<'a>(
         &self,
-        (kernel, descriptions): (*const c_void, &'static [Description]),
+        (kernel, descriptions, has_handle): (*const c_void, &'static [Description], bool),
         config: &LaunchConfig<'_>,
         target: Target<'_>,
         values: &[*mut c_void],
@@ -190,8 +196,10 @@ impl KernelProof {
         all: &mut AccessList<'a>,
     ) -> Result<()> {
         let values = Values { descriptions, values, accesses: own, with_gaps, target: &target };
+        // Borrows keep the memory of pointers apart (`CheckedArg`), but not that of textures and surfaces.
+        let apart = if has_handle { values.ensure_apart() } else { Ok(()) };
         // SAFETY: the caller has the same duties.
-        let checked = unsafe { self.check_values(kernel, config, &values, all) };
+        let checked = apart.and_then(|()| unsafe { self.check_values(kernel, config, &values, all) });
         // A match, because a closure would hide the caller.
         match checked {
             Ok(()) => Ok(()),
@@ -210,7 +218,6 @@ impl KernelProof {
         values: &Values<'_, 'a>,
         all: &mut AccessList<'a>,
     ) -> Result<()> {
-        values.ensure_apart()?;
         if !self.contract.is_empty() {
             return self.check_contract(config, values, all);
         }
@@ -227,13 +234,14 @@ impl KernelProof {
             return Err(not_proven(values.target.kernel, reason));
         }
         let shape = known.shape(config);
-        let first = place_of(&shape[..1]);
+        // SAFETY: the caller has the same duties.
+        let hash = unsafe { known.hash(&shape, values) };
         // SAFETY: the caller has the same duties.
         let is_same = |entry: &Entry| unsafe { known.is_of(&entry.key, &shape, values) };
         let cached = RECENT.try_with(|recent| {
             let recent = recent.try_borrow().ok()?;
-            let place = *recent.last.get(first)?;
-            let entry = recent.entries.get(place)?.as_ref().filter(|entry| is_same(entry))?;
+            let mut set = recent[set_of(hash)].iter().flatten();
+            let (_, entry) = set.find(|(own, entry)| *own == hash && is_same(entry))?;
             Some(entry.suffices(values, all))
         });
         if cached == Ok(Some(true)) {
@@ -241,7 +249,7 @@ impl KernelProof {
         }
         all.clear();
         // SAFETY: the caller has the same duties.
-        unsafe { self.check_new(known, (config, &shape, first), values, all) }
+        unsafe { self.check_new(known, (config, &shape, hash), values, all) }
     }
 
     /// Refuses a launch that does not meet the kernel's contract. Adds the accesses of all arguments.
@@ -282,32 +290,21 @@ impl KernelProof {
         Ok(())
     }
 
-    /// [`check`](Self::check) of a launch that is not the kernel's last one on this thread, or is refused.
+    /// [`check`](Self::check) of a launch that is not in the cache of the thread, or is refused.
     ///
     /// # Safety
     /// The duties of `check`.
+    #[cold]
     #[inline(never)]
     unsafe fn check_new<'a>(
         &self,
         known: &Known,
-        (config, shape, first): (&LaunchConfig<'_>, &[u64; SHAPE], usize),
+        (config, shape, hash): (&LaunchConfig<'_>, &[u64; SHAPE], u64),
         values: &Values<'_, 'a>,
         all: &mut AccessList<'a>,
     ) -> Result<()> {
         // SAFETY: the caller has the same duties.
-        let key: SmallVec<[u64; 16]> = unsafe { known.key(shape, values) };
-        let place = place_of(&key);
-        let cached = RECENT.try_with(|recent| {
-            let mut recent = recent.try_borrow_mut().ok()?;
-            let Recent { entries, last } = &mut *recent;
-            let entry = entries.get(place)?.as_ref().filter(|entry| *entry.key == *key)?;
-            *last.get_mut(first)? = place;
-            Some(entry.suffices(values, all))
-        });
-        if cached == Ok(Some(true)) {
-            return Ok(());
-        }
-        all.clear();
+        let key = unsafe { known.key(shape, values) };
         // SAFETY: the caller has the same duties.
         let entry = unsafe { known.entry(self, &key, config, values) }?;
         let names = values.names();
@@ -324,10 +321,11 @@ impl KernelProof {
         // While a thread ends it has no table, and does without.
         let _ = RECENT.try_with(|recent| {
             if let Ok(mut recent) = recent.try_borrow_mut() {
-                let Recent { entries, last } = &mut *recent;
-                if let (Some(entry_of_key), Some(last)) = (entries.get_mut(place), last.get_mut(first)) {
-                    *entry_of_key = Some(Arc::clone(&entry));
-                    *last = place;
+                let set = &mut recent[set_of(hash)];
+                let is_there = |it: &(u64, Arc<Entry>)| Arc::ptr_eq(&it.1, &entry);
+                if !set.iter().flatten().any(is_there) {
+                    set.rotate_right(1);
+                    set[0] = Some((hash, Arc::clone(&entry)));
                 }
             }
         });
@@ -456,12 +454,13 @@ impl KernelProof {
 /// The words of a key that name the kernel and the shape of the launch.
 const SHAPE: usize = 7;
 
-/// Returns the place of a key in the cache of a thread.
+/// A factor that spreads differences over the high bits of a product.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Returns the set of a hash in the cache of a thread.
 #[inline]
-fn place_of(key: &[u64]) -> usize {
-    // The factor spreads differences over the high bits.
-    let hash = key.iter().fold(0, |hash: u64, word| hash.rotate_left(7) ^ word);
-    usize::try_from(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58).unwrap_or(0)
+fn set_of(hash: u64) -> usize {
+    usize::try_from(hash.wrapping_mul(SPREAD) >> 32).unwrap_or(0) % SETS
 }
 
 impl Known {
@@ -528,11 +527,29 @@ impl Known {
     ///
     /// # Safety
     /// The duties of [`KernelProof::check`].
-    unsafe fn key(&self, shape: &[u64; SHAPE], values: &Values<'_, '_>) -> SmallVec<[u64; 16]> {
-        let mut key = SmallVec::from_slice(shape);
+    unsafe fn key(&self, shape: &[u64; SHAPE], values: &Values<'_, '_>) -> Vec<u64> {
+        let mut key = shape.to_vec();
         // SAFETY: the numbers lie within fields of the parameters (`Known::new`), whose values are live.
         key.extend(self.numbers.iter().map(|it| unsafe { values.number(*it) }));
         key
+    }
+
+    /// Returns the hash of a launch's key, without making one: a sum of products, none of which waits for
+    /// another one.
+    ///
+    /// # Safety
+    /// The duties of [`KernelProof::check`].
+    #[inline]
+    unsafe fn hash(&self, shape: &[u64; SHAPE], values: &Values<'_, '_>) -> u64 {
+        let (mut hash, mut factor) = (0_u64, SPREAD);
+        let mut add = |word: u64| {
+            hash = hash.wrapping_add(word.wrapping_mul(factor));
+            factor = factor.wrapping_mul(SPREAD);
+        };
+        shape.iter().for_each(|word| add(*word));
+        // SAFETY: as in `key`.
+        self.numbers.iter().for_each(|it| add(unsafe { values.number(*it) }));
+        hash
     }
 
     /// Returns whether the key is that of a launch, without making one.
@@ -637,6 +654,10 @@ impl Part {
             parameter: need.parameter,
             offset: usize::try_from(need.offset).ok().filter(|_| need.offset == *first)?,
             misaligned: u64::from(need.align).saturating_sub(1),
+            end: written.end.max(read.end),
+            // Disjoint parts of the same bytes: the sum does not overflow.
+            count: written.len() + read.len(),
+            mode: if written.is_empty() { Mode::Read } else { Mode::Write },
             written,
             read,
         })
@@ -652,20 +673,17 @@ impl Entry {
     #[inline]
     fn suffices<'a>(&self, values: &Values<'_, 'a>, all: &mut AccessList<'a>) -> bool {
         let Some(parts) = &self.parts else { return false };
-        for Part { parameter, offset, misaligned, written, read } in parts {
+        for Part { parameter, offset, misaligned, written, read, end, count, mode } in parts {
             let Some(Some(access)) = values.accesses.get(*parameter) else { return false };
             // SAFETY: a pointer has eight bytes there (`CheckedParameter`).
             let address = unsafe { values.number((*parameter, *offset, 8)) };
-            let range = access.range();
-            let bytes = range.end.saturating_sub(range.start);
-            let is_writable = written.is_empty() || access.mode() == Mode::Write;
-            if address & misaligned != 0 || written.end > bytes || read.end > bytes || !is_writable {
+            let bytes = access.range().len();
+            let is_writable = access.mode() == Mode::Write || *mode == Mode::Read;
+            if address & misaligned != 0 || *end > bytes || !is_writable {
                 return false;
             }
-            let mode = if written.is_empty() { Mode::Read } else { Mode::Write };
-            // Disjoint parts of the same bytes: the sum does not overflow.
-            if written.len() + read.len() > bytes / 2 {
-                all.push(access.part(0..bytes, mode));
+            if *count > bytes / 2 {
+                all.push(access.in_mode(*mode));
                 continue;
             }
             if !written.is_empty() {
@@ -802,9 +820,8 @@ impl Values<'_, '_> {
         })
     }
 
-    /// Refuses two arguments with common bytes if one of them may be written. Borrows exclude it for most
-    /// memory, but not for that of textures and surfaces.
-    #[inline]
+    /// Refuses two arguments with common bytes if one of them may be written.
+    #[inline(never)]
     fn ensure_apart(&self) -> Result<()> {
         for (at, access) in self.accesses.iter().enumerate() {
             let Some(access) = access else { continue };
@@ -847,4 +864,104 @@ fn not_proven(kernel: &str, reason: &str) -> Error {
 #[cold]
 fn refused(refusal: &Refusal) -> Error {
     Error::refused(API, Detail::new(ErrorKind::Proof, refusal.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use cuda_proof::kernels;
+
+    use super::*;
+    use crate::hazard::AccessHistory;
+    use crate::launch::CheckedParameters;
+
+    /// Writes one byte at an index, the sum of two numbers of 64 bits.
+    const PTX: &str = "
+        .version 7.0
+        .target sm_75
+        .address_size 64
+        .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2)
+        {
+            .reg .b16 %rs<2>;
+            .reg .b64 %rd<7>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_1];
+            ld.param.u64 %rd3, [k_param_2];
+            cvta.to.global.u64 %rd4, %rd3;
+            add.s64 %rd5, %rd1, %rd2;
+            add.s64 %rd6, %rd4, %rd5;
+            mov.u16 %rs1, 7;
+            st.global.u8 [%rd6], %rs1;
+            ret;
+        }";
+
+    type Parameters = (u64, u64, *mut u8);
+
+    /// Calls `f` with the values of a launch, of which `mode` and a range of bytes belong to the pointer.
+    fn launched<R>(
+        numbers: [u64; 2],
+        (mode, bytes): (Mode, usize),
+        f: impl for<'a> FnOnce(&Values<'_, 'a>, &mut AccessList<'a>) -> R,
+    ) -> R {
+        let history = AccessHistory::new(64);
+        let ([mut first, mut second], mut address) = (numbers, 0x1000_u64);
+        let values = [&raw mut first, &raw mut second, &raw mut address].map(|it| it.cast());
+        let target = Target {
+            device: Device::from_ordinal(0),
+            stream: None,
+            kernel: "k",
+            parameter_names: &["first", "second", "bytes"],
+        };
+        let values = Values {
+            descriptions: Parameters::DESCRIPTIONS,
+            values: &values,
+            accesses: &[None, None, Some(Access::new(&history, 0..bytes, mode))],
+            with_gaps: &|_| 0,
+            target: &target,
+        };
+        f(&values, &mut AccessList::new())
+    }
+
+    fn known() -> Known {
+        Known::new(kernels(PTX).unwrap().remove(0), Parameters::DESCRIPTIONS).unwrap()
+    }
+
+    #[test]
+    fn launches_whose_keys_have_one_hash_are_told_apart() {
+        let known = known();
+        let shape = known.shape(&LaunchConfig::new(1, 1));
+        let of = |numbers: [u64; 2], key: Option<&[u64]>| {
+            launched(numbers, (Mode::Write, 64), |values, _| {
+                // SAFETY: the values are live numbers of 64 bits.
+                let hash = unsafe { known.hash(&shape, values) };
+                // SAFETY: as above.
+                let own = unsafe { known.key(&shape, values) };
+                // SAFETY: as above.
+                (hash, key.is_some_and(|key| unsafe { known.is_of(key, &shape, values) }), own)
+            })
+        };
+        let (hash, _, key) = of([3, 5], None);
+        let (other, is_same, own) = of([3_u64.wrapping_sub(SPREAD), 6], Some(&key));
+        assert_eq!((other, is_same), (hash, false), "the same sum of products");
+        assert_ne!(own, key);
+        assert!(of([3, 5], Some(&key)).1);
+    }
+
+    #[test]
+    fn a_verdict_of_the_cache_is_compared_with_bytes_and_mode() {
+        static PROOF: KernelProof = KernelProof::new(&[], "");
+        let (known, config) = (known(), LaunchConfig::new(1, 1));
+        let of = |memory: (Mode, usize)| {
+            launched([3, 5], memory, |values, all| {
+                // SAFETY: the values are live numbers of 64 bits.
+                let key = unsafe { known.key(&known.shape(&config), values) };
+                // SAFETY: as above.
+                let entry = unsafe { known.entry(&PROOF, &key, &config, values) }.unwrap();
+                let suffices = entry.suffices(values, all);
+                (suffices, all.iter().map(|it| (it.range(), it.mode())).collect::<Vec<_>>())
+            })
+        };
+        assert_eq!(of((Mode::Write, 9)), (true, vec![(8..9, Mode::Write)]));
+        assert_eq!(of((Mode::Write, 8)), (false, vec![]));
+        assert_eq!(of((Mode::Read, 9)), (false, vec![]));
+    }
 }

@@ -339,8 +339,9 @@ impl<P> Checked<P> {
         // SAFETY: the caller has the same duties, and the accesses are those of the arguments
         // (`CheckedArguments`).
         unsafe {
-            let (raw, own) = (self.kernel.as_raw(), (own.as_ref(), &with_gaps as &dyn Fn(usize) -> usize));
-            self.proof.check((raw, P::DESCRIPTIONS), config, target, values, own, all)
+            let kernel = (self.kernel.as_raw(), P::DESCRIPTIONS, P::HAS_HANDLE);
+            let own = (own.as_ref(), &with_gaps as &dyn Fn(usize) -> usize);
+            self.proof.check(kernel, config, target, values, own, all)
         }?;
         arguments.accesses_of_objects(target, all)
     }

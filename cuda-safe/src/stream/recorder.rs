@@ -254,6 +254,9 @@ impl Recorder {
         uses: &RetainedAccesses,
     ) -> Result<Option<(OrderedStream, &'static Location<'static>)>> {
         let state = self.state()?;
+        if state.steps.is_empty() {
+            return Ok(None);
+        }
         let before = state.histories.before(uses);
         let is_open = |step: &usize| !state.order.is_before_next(state.steps[*step].epoch, timeline);
         let Some(step) = before.iter().copied().filter(is_open).min() else { return Ok(None) };

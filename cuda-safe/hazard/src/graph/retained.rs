@@ -12,23 +12,23 @@ use super::Few;
 use crate::history::{Access, RetainedResource};
 use crate::mode::Mode;
 
-/// A part of an allocation that is used.
+/// An allocation of which parts are used.
 #[derive(Clone)]
 struct Retained {
     resource: Arc<dyn RetainedResource>,
     /// The address of the resource's access history.
     address: usize,
-    part: RetainedPart,
+    /// Sorted. No two overlap, and neighbours of one mode are one part.
+    parts: Few<RetainedPart>,
 }
 
 type RetainedPart = (Range<usize>, Mode);
 
-/// The bytes that a graph or a node of one uses, and what retains them.
+/// The bytes that a graph or a node of one uses, and what retains them. The same bytes are always the same
+/// list.
 #[derive(Clone, Default)]
 pub struct RetainedAccesses {
-    /// Sorted by the addresses of the access histories, the order in which an operation enters them, and by
-    /// the first bytes. No two parts overlap, and neighbours of one mode are one part: the same bytes are
-    /// always the same list.
+    /// Sorted by the addresses of the access histories, the order in which an operation enters them.
     list: Few<Retained>,
 }
 
@@ -44,109 +44,125 @@ impl RetainedAccesses {
             return true;
         }
         let (address, part) = (access.address(), (access.range(), access.mode()));
-        let at = self.range(address);
-        let resource = match self.list.get(at.start).filter(|_| !at.is_empty()) {
-            Some(first) => Arc::clone(&first.resource),
-            None => match retain_fn() {
-                Some(resource) => resource,
-                None => return false,
-            },
-        };
-        let mut parts = self.list[at.clone()].iter().map(|it| it.part.clone()).collect();
-        add_part(&mut parts, part);
-        self.replace_range(at, parts, Some(&resource));
+        let at = self.place(address);
+        match self.list.get_mut(at).filter(|it| it.address == address) {
+            Some(it) => add_part(&mut it.parts, part),
+            None => {
+                let Some(resource) = retain_fn() else { return false };
+                self.list.insert(at, Retained { resource, address, parts: Few::from([part]) });
+            }
+        }
         true
     }
 
     /// Adds everything that another graph uses.
     pub fn add_all(&mut self, other: &Self) {
-        *self = [&*self, other].into_iter().collect();
+        if !other.list.is_empty() && !self.is_same_as(other) {
+            *self = [&*self, other].into_iter().collect();
+        }
     }
 
     /// Replaces the accesses to one allocation, by the address of its access history, by the union of all
     /// that `others` make.
     pub fn replace<'a>(&mut self, address: usize, others: impl IntoIterator<Item = &'a Self>) {
-        let others = others.into_iter().flat_map(|other| &other.list[other.range(address)]);
-        let mut all: Vec<&Retained> = others.collect();
-        let parts = union(&mut all);
-        self.replace_range(self.range(address), parts, all.first().map(|it| &it.resource));
-    }
-
-    fn replace_range(
-        &mut self,
-        at: Range<usize>,
-        parts: Vec<RetainedPart>,
-        resource: Option<&Arc<dyn RetainedResource>>,
-    ) {
-        let address = resource.map_or(0, |resource| std::ptr::from_ref(resource.history()).addr());
-        let with = |part| Some(Retained { resource: Arc::clone(resource?), address, part });
-        let new: Vec<Retained> = parts.into_iter().filter_map(with).collect();
-        let start = at.start;
-        self.list.drain(at);
-        self.list.insert_many(start, new);
+        let all: Vec<&Retained> = others.into_iter().filter_map(|other| other.get(address)).collect();
+        let at = self.place(address);
+        if self.list.get(at).is_some_and(|it| it.address == address) {
+            self.list.remove(at);
+        }
+        if let Some(union) = union(&all) {
+            self.list.insert(at, union);
+        }
     }
 
     /// Returns the accesses by the addresses of their histories, as accesses without a borrow.
     pub fn accesses(&self) -> impl Iterator<Item = Access<'_>> {
-        self.list.iter().map(|it| {
-            let (range, mode) = it.part.clone();
-            Access::new(it.resource.history(), range, mode).unborrowed()
-        })
+        let all = self.list.iter().flat_map(|it| it.parts.iter().map(move |part| (it, part)));
+        all.map(|(it, (range, mode))| Access::new(it.resource.history(), range.clone(), *mode).unborrowed())
     }
 
     /// Returns whether one of the two writes what the other uses.
     pub fn conflicts(&self, other: &Self) -> bool {
         let (few, many) = if self.list.len() < other.list.len() { (self, other) } else { (other, self) };
-        few.list.iter().any(|it| {
-            let mut met = many.meeting(it.address, &it.part.0);
-            met.any(|part| it.part.1 == Mode::Write || part.1 == Mode::Write)
+        few.list().any(|(address, range, mode)| {
+            many.meeting(address, range).any(|part| mode == Mode::Write || part.1 == Mode::Write)
         })
     }
 
     /// Returns whether it has all bytes of the other, and writes those that the other writes.
     pub fn covers(&self, other: &Self) -> bool {
-        other.list.iter().all(|it| {
-            let (range, mode) = &it.part;
-            let met = self.meeting(it.address, range).filter(|part| part.1 == *mode || part.1 == Mode::Write);
+        other.list().all(|(address, range, mode)| {
+            let met = self.meeting(address, range).filter(|part| part.1 == mode || part.1 == Mode::Write);
             let covered = met.fold(range.start, |at, part| if part.0.start <= at { part.0.end } else { at });
             covered >= range.end
         })
     }
 
+    /// Returns whether both have the same bytes and do the same with them.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let same =
+            |(one, other): (&Retained, &Retained)| (one.address, &one.parts) == (other.address, &other.parts);
+        self.list.len() == other.list.len() && self.list.iter().zip(&other.list).all(same)
+    }
+
     /// Returns the used parts of allocations, each with the address of the allocation's access history.
     pub(crate) fn list(&self) -> impl Iterator<Item = (usize, &Range<usize>, Mode)> {
-        self.list.iter().map(|it| (it.address, &it.part.0, it.part.1))
+        self.list.iter().flat_map(|it| it.parts.iter().map(|part| (it.address, &part.0, part.1)))
     }
 
     /// Returns the parts of an allocation that have bytes of the range.
     fn meeting(&self, address: usize, range: &Range<usize>) -> impl Iterator<Item = &RetainedPart> {
-        let is_before = |it: &Retained| (it.address, it.part.0.end) <= (address, range.start);
-        let rest = &self.list[self.list.partition_point(is_before)..];
-        let meets = move |it: &&Retained| it.address == address && it.part.0.start < range.end;
-        rest.iter().take_while(meets).map(|it| &it.part)
+        let parts = self.get(address).map_or(&[][..], |it| &it.parts);
+        let rest = &parts[parts.partition_point(|part| part.0.end <= range.start)..];
+        rest.iter().take_while(move |part| part.0.start < range.end)
     }
 
-    fn range(&self, address: usize) -> Range<usize> {
-        let start = self.list.partition_point(|it| it.address < address);
-        start..start + self.list[start..].partition_point(|it| it.address == address)
+    /// Returns where the allocation is in the list, or would be.
+    fn place(&self, address: usize) -> usize {
+        self.list.partition_point(|it| it.address < address)
+    }
+
+    fn get(&self, address: usize) -> Option<&Retained> {
+        self.list.get(self.place(address)).filter(|it| it.address == address)
     }
 }
 
-/// Returns the parts of one allocation together, and sorts them.
-fn union(all: &mut [&Retained]) -> Vec<RetainedPart> {
-    all.sort_by_key(|it| it.part.0.start);
-    let mut parts = Vec::with_capacity(all.len());
-    all.iter().for_each(|it| add_part(&mut parts, it.part.clone()));
-    parts
+/// Returns what all of these use of one allocation together.
+fn union(all: &[&Retained]) -> Option<Retained> {
+    let first = *all.first()?;
+    let mut parts = first.parts.clone();
+    if all.len() > 1 {
+        let mut every: Vec<&RetainedPart> = all.iter().flat_map(|it| &it.parts).collect();
+        every.sort_by_key(|part| (part.0.start, part.0.end));
+        parts.clear();
+        every.into_iter().for_each(|part| add_part(&mut parts, part.clone()));
+    }
+    Some(Retained { parts, resource: Arc::clone(&first.resource), address: first.address })
 }
 
 /// Adds a part of an allocation to others, which are sorted and do not overlap. Bytes that are both read and
 /// written are written.
-fn add_part(parts: &mut Vec<RetainedPart>, (range, mode): RetainedPart) {
+fn add_part(parts: &mut Few<RetainedPart>, (range, mode): RetainedPart) {
     // Those that it meets or touches.
     let low = parts.partition_point(|part| part.0.end < range.start);
     let high = low + parts[low..].partition_point(|part| part.0.start <= range.end);
-    let mut new: Vec<RetainedPart> = Vec::new();
+    match &mut parts[low..high] {
+        [] => return parts.insert(low, (range, mode)),
+        [(part, by)] if *by == mode => {
+            *part = part.start.min(range.start)..part.end.max(range.end);
+            return;
+        }
+        [(part, Mode::Write)] if part.start <= range.start && range.end <= part.end => return,
+        [(part, by)] if mode == Mode::Write && range.start <= part.start && part.end <= range.end => {
+            (*part, *by) = (range, mode);
+            return;
+        }
+        [(part, _)] if part.end == range.start => return parts.insert(high, (range, mode)),
+        [(part, _)] if part.start == range.end => return parts.insert(low, (range, mode)),
+        _ => {}
+    }
+    let mut new: Few<RetainedPart> = Few::new();
     let mut push = |start: usize, end: usize, mode: Mode| match new.last_mut() {
         _ if start >= end => {}
         Some(last) if last.1 == mode => last.0.end = end,
@@ -162,21 +178,17 @@ fn add_part(parts: &mut Vec<RetainedPart>, (range, mode): RetainedPart) {
         at = at.max(end);
     }
     push(at, range.end, mode);
-    parts.splice(low..high, new);
+    parts.drain(low..high);
+    parts.insert_many(low, new);
 }
 
 impl<'a> FromIterator<&'a RetainedAccesses> for RetainedAccesses {
     /// Returns the union of all accesses.
     fn from_iter<I: IntoIterator<Item = &'a Self>>(all: I) -> Self {
-        let mut list = Vec::new();
         let mut every: Vec<&Retained> = all.into_iter().flat_map(|one| &one.list).collect();
         every.sort_by_key(|it| it.address);
-        for same in every.chunk_by_mut(|one, next| one.address == next.address) {
-            let parts = union(same);
-            let with = |part| same.first().map(|it| Retained { part, ..(*it).clone() });
-            list.extend(parts.into_iter().filter_map(with));
-        }
-        Self { list: list.into() }
+        let same = every.chunk_by(|one, next| one.address == next.address);
+        Self { list: same.filter_map(union).collect() }
     }
 }
 

@@ -235,51 +235,25 @@ impl Step {
     /// Returns what the step does, which of its fields have a meaning, and whether it computes with floats or
     /// makes one. Each operation is listed here, and all that asks about kinds of operations asks here.
     pub(super) fn effects(&self) -> (Effect, Fields, bool) {
+        use Op::*;
         let access = |reads, writes| (Effect::Access { reads, writes }, Fields::Access, false);
         match self.op {
-            Op::Unknown => (Effect::None, Fields::Origin, false),
-            Op::Mov
-            | Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::MulWide
-            | Op::MulHi
-            | Op::Mul24
-            | Op::Neg
-            | Op::Not => (Effect::None, Fields::None, false),
-            Op::Abs
-            | Op::Min
-            | Op::Max
-            | Op::And
-            | Op::Or
-            | Op::Xor
-            | Op::Shl
-            | Op::Shr
-            | Op::Div
-            | Op::Rem => (Effect::None, Fields::None, false),
-            Op::Clz
-            | Op::Popc
-            | Op::Brev
-            | Op::Selp
-            | Op::Eq
-            | Op::Ne
-            | Op::Lt
-            | Op::Le
-            | Op::Gt
-            | Op::Ge => (Effect::None, Fields::None, false),
-            Op::PredMov | Op::PredAnd | Op::PredOr | Op::PredXor => (Effect::None, Fields::None, false),
-            Op::Cvt | Op::Parameter => (Effect::None, Fields::Size, false),
-            Op::FloatMin | Op::FloatMax | Op::FloatAdd | Op::FloatCvt | Op::FromInteger | Op::ToInteger => {
+            Unknown => (Effect::None, Fields::Origin, false),
+            Mov | Add | Sub | Mul | MulWide | MulHi | Mul24 | Neg | Not | Abs | Min | Max | And | Or
+            | Xor | Shl | Shr | Div | Rem | Clz | Popc | Brev | Selp | Eq | Ne | Lt | Le | Gt | Ge
+            | PredMov | PredAnd | PredOr | PredXor => (Effect::None, Fields::None, false),
+            Cvt | Parameter => (Effect::None, Fields::Size, false),
+            FloatMin | FloatMax | FloatAdd | FloatCvt | FromInteger | ToInteger => {
                 (Effect::None, Fields::Size, true)
             }
-            Op::ToGeneric | Op::FromGeneric => (Effect::None, Fields::Access, false),
-            Op::Load => access(true, false),
-            Op::Store => access(false, true),
-            Op::Atomic => access(true, true),
-            Op::Matrix => access(!self.flag, self.flag),
-            Op::Handle | Op::Below => (Effect::Check, Fields::None, false),
-            Op::Bra | Op::Exit => (Effect::Jump, Fields::None, false),
-            Op::Refuse => (Effect::Refuse, Fields::None, false),
+            ToGeneric | FromGeneric => (Effect::None, Fields::Access, false),
+            Load => access(true, false),
+            Store => access(false, true),
+            Atomic => access(true, true),
+            Matrix => access(!self.flag, self.flag),
+            Handle | Below => (Effect::Check, Fields::None, false),
+            Bra | Exit => (Effect::Jump, Fields::None, false),
+            Refuse => (Effect::Refuse, Fields::None, false),
         }
     }
 

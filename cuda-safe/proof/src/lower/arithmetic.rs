@@ -300,19 +300,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             .all(|word| integer(word).is_some() || ["lo", "hi", "wide", "cc"].contains(word));
         let is_sum = ["mad", "mad24"].contains(&name);
         let (Some(op), Some(ty), true) = (op, ty, is_plain) else {
-            let results = self.results(to)?;
-            let is_float = it.words.iter().any(|word| word.contains('f') && bytes_of(word).is_some());
-            let first = self.kernel.steps.len();
-            self.unknown(results, if is_float { Origin::Float } else { Origin::Computed }, from);
-            // Of a carry or a predicate nobody knows here whether each use sees the same.
-            let mut is_predicate = |it| !matches!(it, &Source::Constant(_)) && self.predicate(it).is_ok();
-            if ["addc", "subc", "madc"].contains(&name) || from.iter().any(&mut is_predicate) {
-                let unwritten = Operand::Register(self.temporary(32));
-                for step in self.kernel.steps[first..].iter_mut().filter(|it| it.bits > 1) {
-                    step.from.push(unwritten);
-                }
-            }
-            return Ok(());
+            return self.unknown_results(it, to, from);
         };
         let Type { bits, is_signed } = ty;
         let to = self.result(to)?;
@@ -348,6 +336,23 @@ impl<'m, 'a> Lowering<'m, 'a> {
         self.push(Step { bits, is_signed, to: vec![product], from: values, ..Step::new(op) });
         let from = vec![Operand::Register(product), *added];
         self.push(Step { bits: wide, to: vec![to], from, ..Step::new(Op::Add) });
+        Ok(())
+    }
+
+    /// Lowers a computation of which only the types of the results are known.
+    fn unknown_results(&mut self, it: &'m Instruction<'a>, to: &Source<'a>, from: &[Source<'a>]) -> Refused {
+        let results = self.results(to)?;
+        let is_float = it.words.iter().any(|word| word.contains('f') && bytes_of(word).is_some());
+        let first = self.kernel.steps.len();
+        self.unknown(results, if is_float { Origin::Float } else { Origin::Computed }, from);
+        // Of a carry or a predicate nobody knows here whether each use sees the same.
+        let mut is_predicate = |it| !matches!(it, &Source::Constant(_)) && self.predicate(it).is_ok();
+        if ["addc", "subc", "madc"].contains(&it.opcode()) || from.iter().any(&mut is_predicate) {
+            let unwritten = Operand::Register(self.temporary(32));
+            for step in self.kernel.steps[first..].iter_mut().filter(|it| it.bits > 1) {
+                step.from.push(unwritten);
+            }
+        }
         Ok(())
     }
 

@@ -137,44 +137,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         };
         match self.find(name) {
             Meaning::Parameter(index) if it.opcode() == "ld" => {
-                let mut at = offset;
-                let lanes = list(&it.operands[0]);
-                let size = u64::from(element) * lanes.len() as u64;
-                let is_float = ty.is_none() && it.words.iter().any(|word| matches!(*word, "f32" | "f64"));
-                for register in lanes {
-                    for to in self.results(&register)? {
-                        let end = u64::try_from(at + i128::from(element)).ok();
-                        if at < 0 || end.is_none_or(|end| end > self.kernel.parameters[index].bytes) {
-                            return Err("a parameter is read past its end".to_owned());
-                        }
-                        let ty = match ty {
-                            Some(ty) => ty,
-                            // The bits of a floating-point number are known as well.
-                            None if matches!(element, 2 | 4 | 8) => {
-                                Type { bits: u8::try_from(element * 8).unwrap_or(64), is_signed: false }
-                            }
-                            None => return Err("a parameter of an unknown type".to_owned()),
-                        };
-                        let index = i64::try_from(index).unwrap_or(i64::MAX);
-                        let from = vec![Operand::Number(index), number(at, 64)?];
-                        let step = Step {
-                            bits: ty.bits,
-                            is_signed: ty.is_signed,
-                            size: element,
-                            flag: is_float,
-                            ..Step::new(Op::Parameter)
-                        };
-                        self.push(Step { to: vec![to], from, ..step });
-                    }
-                    at += i128::from(element);
-                }
-                let align = u64::from(self.kernel.parameters[index].align);
-                if offset % i128::from(size.max(1)) != 0 || align < size {
-                    return Err(format!(
-                        "a parameter is read at an address that may be no multiple of {size}"
-                    ));
-                }
-                Ok(true)
+                self.kernel_parameter(it, index, offset, element, ty)
             }
             Meaning::Input(_) if it.opcode() != "ld" => Err("a function writes its parameter".to_owned()),
             Meaning::Slot(slot) | Meaning::Input(slot) => {
@@ -228,6 +191,56 @@ impl<'m, 'a> Lowering<'m, 'a> {
             Meaning::Register(_) => Ok(false),
             _ => Err(format!("{name} is no parameter that is known here")),
         }
+    }
+
+    /// Lowers a load of a parameter of the kernel.
+    fn kernel_parameter(
+        &mut self,
+        it: &'m Instruction<'a>,
+        index: usize,
+        offset: i128,
+        element: u32,
+        ty: Option<Type>,
+    ) -> Refused<bool> {
+        let mut at = offset;
+        let lanes = match &it.operands[0] {
+            Source::Vector(list) => list.clone(),
+            one => vec![one.clone()],
+        };
+        let size = u64::from(element) * lanes.len() as u64;
+        let is_float = ty.is_none() && it.words.iter().any(|word| matches!(*word, "f32" | "f64"));
+        for register in lanes {
+            for to in self.results(&register)? {
+                let end = u64::try_from(at + i128::from(element)).ok();
+                if at < 0 || end.is_none_or(|end| end > self.kernel.parameters[index].bytes) {
+                    return Err("a parameter is read past its end".to_owned());
+                }
+                let ty = match ty {
+                    Some(ty) => ty,
+                    // The bits of a floating-point number are known as well.
+                    None if matches!(element, 2 | 4 | 8) => {
+                        Type { bits: u8::try_from(element * 8).unwrap_or(64), is_signed: false }
+                    }
+                    None => return Err("a parameter of an unknown type".to_owned()),
+                };
+                let index = i64::try_from(index).unwrap_or(i64::MAX);
+                let from = vec![Operand::Number(index), number(at, 64)?];
+                let step = Step {
+                    bits: ty.bits,
+                    is_signed: ty.is_signed,
+                    size: element,
+                    flag: is_float,
+                    ..Step::new(Op::Parameter)
+                };
+                self.push(Step { to: vec![to], from, ..step });
+            }
+            at += i128::from(element);
+        }
+        let align = u64::from(self.kernel.parameters[index].align);
+        if offset % i128::from(size.max(1)) != 0 || align < size {
+            return Err(format!("a parameter is read at an address that may be no multiple of {size}"));
+        }
+        Ok(true)
     }
 
     /// Returns the register that holds a piece of a function's parameter.

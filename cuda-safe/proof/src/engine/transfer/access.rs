@@ -104,6 +104,25 @@ impl Analysis<'_> {
         }
     }
 
+    /// Returns the bytes of a matrix from its address on, and the alignment of its rows.
+    fn matrix(&mut self, state: &mut State, step: &Step) -> Result<(i128, u32), &'static str> {
+        let [_, stride, _, Operand::Number(rows), Operand::Number(element), Operand::Number(align)] =
+            step.from[..]
+        else {
+            return Err("a matrix of an unknown form");
+        };
+        let stride = self.number(state, stride, step.at);
+        let stride = self.symbols.reading(state, &stride, 32, false);
+        let unit = 16 / gcd(16, i128::from(element));
+        if remainder(stride.constant, unit) != 0 || remainder(stride.divisor(), unit) != 0 {
+            return Err("the stride of the matrix may be no multiple of 16 bytes");
+        }
+        let most = self.symbols.high(state, &stride).and_then(|it| it.checked_mul(i128::from(element)));
+        let most = most.ok_or("the stride of the matrix has no bound")?;
+        let end = i128::from(step.size).saturating_add(most.saturating_mul(i128::from(rows) - 1));
+        Ok((end, u32::try_from(align).unwrap_or(0)))
+    }
+
     /// Returns why an address has no region.
     fn no_region(&self, address: Option<&Affine>, at: (u32, u32)) -> Why {
         let Some(address) = address else {
@@ -270,25 +289,10 @@ impl Analysis<'_> {
         {
             return refused("constant memory is written");
         }
-        let mut end = i128::from(step.size);
-        let mut align = step.size;
-        if step.op == Op::Matrix {
-            let [_, stride, _, Operand::Number(rows), Operand::Number(element), Operand::Number(row_align)] =
-                step.from[..]
-            else {
-                return refused("a matrix of an unknown form");
-            };
-            let stride = self.number(state, stride, step.at);
-            let stride = self.symbols.reading(state, &stride, 32, false);
-            let unit = 16 / gcd(16, i128::from(element));
-            if remainder(stride.constant, unit) != 0 || remainder(stride.divisor(), unit) != 0 {
-                return refused("the stride of the matrix may be no multiple of 16 bytes");
-            }
-            let most = self.symbols.high(state, &stride).and_then(|it| it.checked_mul(i128::from(element)));
-            let Some(most) = most else { return refused("the stride of the matrix has no bound") };
-            end = end.saturating_add(most.saturating_mul(i128::from(rows) - 1));
-            align = u32::try_from(row_align).unwrap_or(0);
-        }
+        let (end, align) = match step.op {
+            Op::Matrix => self.matrix(state, step).map_err(|reason| (reason.to_owned(), origin))?,
+            _ => (i128::from(step.size), step.size),
+        };
         if !align.is_power_of_two() {
             return refused("an access of an odd size");
         }

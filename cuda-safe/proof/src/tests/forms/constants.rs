@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use cuda_testing_kernels::tool;
+
 use super::complete::{refused, text};
 use super::table::{Register, forms, registers, tokens};
-use super::toolkit::tool;
 use crate::ir::Op;
 use crate::kernels;
 
