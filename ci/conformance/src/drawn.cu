@@ -21,12 +21,6 @@ __global__ void case_sum(int* out, const int* in, int count) {
     if (threadIdx.x == 0) atomicAdd(out, part[0]);
 }
 
-// Counts the bytes that differ from a value.
-__global__ void case_check(int* wrong, const unsigned char* in, unsigned char value, unsigned count) {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count && in[i] != value) atomicAdd(wrong, 1);
-}
-
 __global__ void __launch_bounds__(128, 2) case_bounded(int* out) {
     __shared__ int one;
     __shared__ int three[3];
@@ -53,9 +47,4 @@ __global__ void case_shape(unsigned* out) {
         out[3] = blockDim.x, out[4] = blockDim.y, out[5] = blockDim.z;
     }
 }
-
-__device__ unsigned case_retired = 0;
-__global__ void case_retire(unsigned* out) { *out = atomicInc(&case_retired, gridDim.x); }
-
-const void* case_retired_symbol() { return &case_retired; }
 }

@@ -1,4 +1,4 @@
-//! The open half of the draw: rows 1 to 150.
+//! Of the open half of the draw, rows 1 to 150.
 
 use super::common::areas;
 

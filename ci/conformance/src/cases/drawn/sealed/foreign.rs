@@ -2,9 +2,7 @@
 
 use std::ffi::c_void;
 
-use cuda_sys as sys;
-
-use super::super::common::{N, add_case, begin, device, end, null, taken};
+use super::super::common::{N, add_case, device, null, taken};
 use super::super::open::foreign::{file, semaphore};
 use crate::case::Cases;
 use crate::log::{Log, Outcome, ask};
@@ -39,15 +37,6 @@ pub(super) fn add(cases: &mut Cases) {
             taken(log)
         },
     );
-    add_case(cases, 257, "of none, with a fence, while a stream captures", |log| {
-        let (on, wanted) = (begin(log)?, sys::cudaExternalSemaphoreSignalParams::default());
-        let none: sys::cudaExternalSemaphore_t = null();
-        ask!(log, "none", cudaSignalExternalSemaphoresAsync(&raw const none, &raw const wanted, 0, on));
-        let graph = end(log, on);
-        log.fact("a graph", !graph.is_null());
-        ask!(log, "no list", cudaSignalExternalSemaphoresAsync(null(), &raw const wanted, 1, on));
-        taken(log)
-    });
 }
 
 fn mapped(log: &mut Log, number: usize) -> Outcome {

@@ -1,4 +1,4 @@
-//! The second half of the draw, rows 151 to 300: sealed until its score, and open since.
+//! Of the second half of the draw, rows 151 to 300: sealed until its score.
 
 use super::common::areas;
 
@@ -8,8 +8,7 @@ mod error;
 mod foreign;
 mod graph;
 mod image;
-mod kernel;
 mod memory;
 mod order;
 
-areas!(copy, device, error, foreign, graph, image, kernel, memory, order);
+areas!(copy, device, error, foreign, graph, image, memory, order);

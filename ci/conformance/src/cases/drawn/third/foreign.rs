@@ -7,10 +7,9 @@ use cuda_sys as sys;
 use super::super::common::{N, add_case, begin, device, end, null, taken};
 use super::super::open::foreign::file;
 use crate::case::Cases;
-use crate::gate::Gate;
-use crate::log::{Log, Outcome, ask, need};
+use crate::log::{Log, Outcome, ask};
 use crate::memory::{Block, Kind, stream};
-use crate::run::{beside, handed};
+use crate::run::handed;
 
 /// The helper that opens an event of another process.
 const OPENS: &str = "opens an event of a drawn case";
@@ -104,30 +103,6 @@ pub(super) fn add(cases: &mut Cases) {
         taken(log)
     });
     cases.help(OPENS, opens);
-    add_case(
-        cases,
-        359,
-        "in another process, while the record is held, and of a handle that is none",
-        |log| {
-            let (mut mark, on, mut handle) = (null(), stream(log)?, sys::cudaIpcEventHandle_t::default());
-            let flags = sys::cudaEventDisableTiming | sys::cudaEventInterprocess;
-            need!(log, cudaEventCreateWithFlags(&raw mut mark, flags));
-            ask!(log, cudaIpcGetEventHandle(&raw mut handle, mark));
-            let bytes: Vec<String> =
-                handle.reserved.iter().map(|byte| format!("{:02x}", byte.to_ne_bytes()[0])).collect();
-            let gate = Gate::hold(log, on)?;
-            ask!(log, cudaEventRecord(mark, on));
-            log.fact("there, held", format_args!("[{}]", beside(OPENS, &bytes.concat())));
-            gate.open();
-            ask!(log, cudaStreamSynchronize(on));
-            ask!(log, "what the other one recorded", cudaEventSynchronize(mark));
-            let mut opened = null();
-            ask!(log, "here", cudaIpcOpenEventHandle(&raw mut opened, handle));
-            ask!(log, "no place", cudaIpcOpenEventHandle(null(), handle));
-            ask!(log, cudaEventDestroy(mark));
-            taken(log)
-        },
-    );
 }
 
 /// Opens the handed event, asks it, records it, and waits for it.

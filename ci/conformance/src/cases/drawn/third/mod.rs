@@ -1,4 +1,4 @@
-//! The third part of the draw: rows 301 to 400: sealed until its score, and open since.
+//! Of the third part of the draw, rows 301 to 400: sealed until its score.
 
 use super::common::areas;
 
@@ -8,8 +8,6 @@ mod error;
 mod foreign;
 mod graph;
 mod image;
-mod kernel;
 mod memory;
-mod order;
 
-areas!(copy, device, error, foreign, graph, image, kernel, memory, order);
+areas!(copy, device, error, foreign, graph, image, memory);
