@@ -9,7 +9,6 @@ use super::complete::{refused, text};
 use super::table::{Register, forms, registers, tokens};
 use crate::ir::Op;
 use crate::kernels;
-use cuda_testing_kernels::tool;
 
 /// Numbers with more bits than some places have, and others in front of these bits.
 const NUMBERS: [u64; 4] = [0x1_0001, 0x1_0000_0003, 0x8000_0000_8000_8080, 0xffff_fffe_ffff_fe85];
