@@ -7,7 +7,8 @@
 //! - A label may come behind its use. If the name is none but a label until then, the innermost open scope
 //!   that has the label anywhere decides.
 //! - Names of the module come behind those of scopes, and special registers behind all declarations. ptxas
-//!   does not keep to that: [`Body::ambiguous`] has the names of special registers that a function declares.
+//!   does not keep to that: [`Body::ambiguous`] has the names of special registers that a function declares,
+//!   and those with a number of more than 32 bits.
 
 use std::collections::HashMap;
 
@@ -15,6 +16,12 @@ use crate::syntax::{
     Body, Declaration, Entity, Function, Initial, Module, Name, Register, Statement, Variable,
 };
 use crate::{Special, SyntaxError};
+
+/// Splits a name in front of its digits at the end.
+fn split_number(name: &str) -> (&str, &str) {
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    name.split_at(name.len() - digits)
+}
 
 /// Resolves all names of a module.
 pub(crate) fn resolve(module: &mut Module<'_>) {
@@ -195,11 +202,14 @@ impl<'a> Resolver<'_, 'a> {
         }
     }
 
-    /// Notes a name that is declared and special. ptxas takes a register with the name of a special one for
-    /// either, in one kernel: behind a branch it may read the special one.
+    /// Notes a name that ptxas may take for another one. It takes a register with the name of a special one
+    /// for either, in one kernel: behind a branch it may read the special one. A register with a number of
+    /// more than 32 bits, as `%r4294967297`, is `%r1` of a family to it.
     fn doubt(&mut self, name: &'a str) {
         let is_special = || name.starts_with('%') && Special::from_name(name).is_some();
-        if matches!(name, "_" | "WARP_SZ") || is_special() {
+        let (_, digits) = split_number(name);
+        let is_long = !digits.is_empty() && digits.parse::<u32>().is_err();
+        if matches!(name, "_" | "WARP_SZ") || is_special() || is_long {
             self.ambiguous.push(name);
         }
     }
@@ -240,8 +250,7 @@ impl<'a> Resolver<'_, 'a> {
 
     /// Returns what a name stands for by a declaration of an open scope.
     fn scoped(&mut self, name: &'a str, body: &mut Body<'a>) -> Option<Entity> {
-        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let (family, digits) = name.split_at(name.len() - digits);
+        let (family, digits) = split_number(name);
         for scope in self.scopes.iter_mut().rev() {
             if let Some(found) = scope.names.get(name).or_else(|| scope.used.get(name)) {
                 return Some(*found);

@@ -270,7 +270,7 @@ pub struct Body<'a> {
     /// The prototypes of calls through registers.
     pub prototypes: Vec<Prototype<'a>>,
     /// Names that ptxas may take for something else than they are resolved to: it reads a register that is
-    /// declared as `%laneid` in one place, and the special one in another.
+    /// declared as `%laneid` in one place, and the special one in another, and `%r1` for `%r4294967297`.
     pub ambiguous: Vec<&'a str>,
 }
 

@@ -229,7 +229,9 @@ fn drawn_kernels_do_the_same_with_guards_where_they_stay_inside() {
         let tame = launch(0, 0);
         let (contents, failure) = tame.guarded(&guarded);
         assert_eq!(failure, None, "GUARD_SEED={seed}:\n{text}");
-        assert!(contents == tame.original(&text), "GUARD_SEED={seed}:\n{text}\n{}", guarded.text);
+        // The read-only cache may miss what the kernel has stored. The guarded form does not load through it.
+        let original = tame.original(&text.replace("ld.global.nc.", "ld.global."));
+        assert!(contents == original, "GUARD_SEED={seed}:\n{text}\n{}", guarded.text);
         if seed % 2 == 1 {
             let (wild, skew) =
                 [(0xffff_ff00, 0), (0, 3), (0x7f00_0000, 1), (u32::MAX, 0)][seed as usize / 2 % 4];

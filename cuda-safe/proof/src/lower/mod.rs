@@ -288,7 +288,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
     fn body(&mut self) -> Vec<usize> {
         let body = self.frame.body;
         for name in &body.ambiguous {
-            self.refuse(&format!("{name} is declared, and is special: ptxas reads either"));
+            self.refuse(&format!("{name} is declared, and ptxas may read another register for it"));
         }
         for statement in &body.statements {
             if self.kernel.steps.len() > STEPS {

@@ -15,8 +15,9 @@ fn a_comment_ends_where_ptxas_ends_it() {
 }
 
 /// ptxas reads a declared `%laneid` in the block in which it is written, and the special one behind a branch.
+/// It reads `%r1` for `%r4294967297`.
 #[test]
-fn a_function_that_declares_a_special_register_is_refused() {
+fn a_register_that_ptxas_may_take_for_another_one_is_refused() {
     // Numbers from memory, from all of which the special register is far.
     for declared in [
         ".reg .b32 %laneid; ld.global.u32 %laneid, [%rd2]; mov.b32 %r10, %laneid; STORE",
@@ -27,7 +28,10 @@ fn a_function_that_declares_a_special_register_is_refused() {
     ] {
         refused(declared, "");
     }
-    let either = "%laneid is declared, and is special";
+    let long = ".reg .b32 %r4294967297; mov.b32 %r10, 7; ld.global.u32 %r1, [%rd2]; \
+                mov.b32 %r4294967297, 3; mov.b32 %r10, %r4294967297; STORE";
+    refused(long, "%r4294967297 is declared, and ptxas may read another register for it");
+    let either = "%laneid is declared, and ptxas may read another register for it";
     refused("{ .reg .b32 %laneid; mov.b32 %laneid, 5; mov.b32 %r10, %laneid; STORE }", either);
     refused(
         ".reg .b32 %laneid; ld.global.u32 %laneid, [%rd2]; setp.ge.u32 %p1, %laneid, 10; @%p1 ret; \
