@@ -358,7 +358,17 @@ impl Draw {
             from.push(value);
         } else {
             let target = self.target(ty.class());
-            let _ = write!(text, "ld{space}.{} {}, [{at}+{offset}];", ty.0, show(Value::Register(target)));
+            let lanes = i64::from(if place == Place::Stack { self.one(&[1, 2, 4]) } else { 1 });
+            text += &if lanes > 1 && bytes * lanes <= 16 && index.ty.is_none() {
+                // One number of a vector, at its place.
+                let lane = offset / bytes % lanes;
+                let name = |it| if it == lane { show(Value::Register(target)) } else { "_".to_owned() };
+                let (start, list) =
+                    (offset - lane * bytes, (0..lanes).map(name).collect::<Vec<_>>().join(", "));
+                format!("ld{space}.v{lanes}.{} {{{list}}}, [{at}+{start}];", ty.0)
+            } else {
+                format!("ld{space}.{} {}, [{at}+{offset}];", ty.0, show(Value::Register(target)))
+            };
             to.push(target);
         }
         from.extend(register);
