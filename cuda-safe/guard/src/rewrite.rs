@@ -10,7 +10,7 @@ use cuda_ptx::{
 
 use crate::access::{self, Access, Kind, accesses, register, written};
 use crate::guarded::{Guarded, Limit, MOST_SHARED, Member, Region, Site, ZEROS};
-use crate::origin::{Origins, weak_loads, writes_global};
+use crate::origin::{Origins, varying, weak_loads};
 use crate::{Reason, Refusal};
 
 /// The words of a load that a relaxed one cannot have.
@@ -607,10 +607,10 @@ fn spare_variable<'a>() -> Variable<'a> {
     }
 }
 
-/// Loads that are written in another form, because their memory may be written meanwhile.
+/// Loads of memory that may be written meanwhile: they are written in another form.
 struct Loads {
     strong: BTreeSet<usize>,
-    is_written: bool,
+    varying: BTreeSet<usize>,
 }
 
 impl Loads {
@@ -618,7 +618,7 @@ impl Loads {
     fn changed(&self, index: usize, it: &Instruction<'_>) -> Option<bool> {
         let is_strong = self.strong.contains(&index);
         let is_cached = it.opcode() == "ldu" || it.opcode() == "ld" && it.has("nc");
-        (is_strong || self.is_written && is_cached).then_some(is_strong)
+        (is_strong || self.varying.contains(&index) && is_cached).then_some(is_strong)
     }
 }
 
@@ -649,8 +649,10 @@ pub fn guard(module: &Module<'_>, kernel: &str, asked: &BTreeSet<usize>) -> Resu
     let body = function.body.as_ref().ok_or(missing)?;
     access::check(module, function)?;
     let plan = Plan::new(module, function, body, asked)?;
-    let strong = weak_loads(body, plan.groups.iter().map(|it| it.register))?;
-    let loads = Loads { strong, is_written: writes_global(body) };
+    let guarded = |at, operand| Some(plan.groups[*plan.of.get(&(at, operand))?].regions.clone());
+    let varying = varying(body, &plan.origins, guarded);
+    let strong = weak_loads(body, plan.groups.iter().map(|it| it.register), &varying)?;
+    let loads = Loads { strong, varying };
     let whole = |reason| Refusal { line: function.line, reason };
     let (sites, limits, parameters) = (plan.sites(), plan.limits.clone(), function.parameters.len());
 

@@ -13,7 +13,7 @@ use cuda_ptx::{
     Type, Variable, parse,
 };
 
-use crate::{Guarded, Region, Site, ZEROS};
+use crate::{Guarded, Member, Region, Site, ZEROS};
 
 /// What is wrong with a guarded form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,9 +111,9 @@ struct Walk<'m> {
     last: usize,
     /// The sites whose accesses were found in this block.
     used: HashSet<usize>,
-    /// Loads that may not be repeated.
+    /// Loads of memory that may be written meanwhile, and those that may not be repeated.
+    varying: HashSet<usize>,
     strong: HashSet<usize>,
-    is_writing: bool,
     /// The term of a jump to the report that is the statement before.
     leaves: Option<String>,
     /// The results that the next statements set to zero, and when.
@@ -311,7 +311,7 @@ impl<'m> Walk<'m> {
         if self.strong.contains(&index) && !is_strong(new) {
             return self.wrong(format!("an address depends on {}, which may be repeated", new.form()));
         }
-        if is_load && self.is_writing && (new.has("nc") || new.words[0] == "ldu") {
+        if self.varying.contains(&index) && (new.has("nc") || new.words[0] == "ldu") {
             return self.wrong(format!("{} reads memory that may be written", new.form()));
         }
         let mut clears = None;
@@ -636,9 +636,108 @@ impl Walk<'_> {
     }
 }
 
+/// Returns the pointers that each register may be based on, each by its place in the parameters. `?` is any
+/// other address: it was loaded, is that of a variable, or comes from an instruction that is not known here.
+fn bases(body: &Body<'_>) -> Vec<BTreeSet<String>> {
+    let mut bases = vec![BTreeSet::new(); body.registers.len()];
+    let mut is_changing = true;
+    while is_changing {
+        is_changing = false;
+        for statement in &body.statements {
+            let Statement::Instruction(it) = statement else { continue };
+            let last = it.types().last();
+            let is_long = last.is_some_and(|ty| ty.bits() == 64);
+            let is_pointer = matches!(last, Some(Type::U64 | Type::S64 | Type::B64));
+            let results = registers(it.result().into_iter());
+            for (place, to) in (0_i64..).zip(results) {
+                let mut own = BTreeSet::new();
+                match (it.words[0], it.operands.get(1)) {
+                    ("mul" | "shl" | "shr" | "div" | "rem" | "setp", _) => {}
+                    ("cvt", _) if !is_long => {}
+                    ("ld", Some(Operand::Address(Some(Name { entity: Entity::Parameter(of), .. }), by)))
+                        if is_pointer =>
+                    {
+                        own.insert(format!("{of}+{}", by + 8 * place));
+                    }
+                    (
+                        "mov" | "cvta" | "cvt" | "add" | "sub" | "mad" | "selp" | "and" | "or" | "min"
+                        | "max",
+                        _,
+                    ) => {
+                        let skipped = if it.words[0] == "mad" { 3 } else { 1 };
+                        for from in it.operands.iter().skip(skipped) {
+                            from.each_name(&mut |name| match name.entity {
+                                Entity::Register(from) => own.extend(bases[from].iter().cloned()),
+                                Entity::Special(_) => {}
+                                _ => _ = own.insert("?".to_owned()),
+                            });
+                        }
+                    }
+                    _ => _ = own.insert("?".to_owned()),
+                }
+                let before = bases[to].len();
+                bases[to].extend(own);
+                is_changing |= bases[to].len() > before;
+            }
+        }
+    }
+    bases
+}
+
+/// Returns the loads of memory that the launch may write, by the index of their statement: shared memory, and
+/// that of arguments to which stores may lead. `sites` says where guarded accesses are, which is checked.
+fn varying(body: &Body<'_>, asked: &BTreeSet<usize>, sites: &[Site]) -> HashSet<usize> {
+    let bases = bases(body);
+    let unknown = || BTreeSet::from(["?".to_owned()]);
+    let leads = |at: usize, it: &Instruction<'_>| {
+        let mut all = BTreeSet::new();
+        for (operand, place) in it.operands.iter().enumerate() {
+            let Operand::Address(name, _) = place else { continue };
+            let is_asked = asked.contains(&at) && accesses(it).iter().any(|own| own.0 == operand);
+            let is_it = |own: &Member| (own.statement, own.operand) == (at, operand);
+            let site = sites.iter().find(|site| is_asked && site.members.iter().any(is_it));
+            let own = match (site, name.as_ref().map(|it| it.entity)) {
+                (Some(site), _) => site
+                    .regions
+                    .iter()
+                    .map(|region| match region {
+                        Region::Argument { parameter, offset } => format!("{parameter}+{offset}"),
+                        _ => "?".to_owned(),
+                    })
+                    .collect(),
+                (None, Some(Entity::Register(register))) => bases[register].clone(),
+                _ => unknown(),
+            };
+            all.extend(if own.is_empty() { unknown() } else { own });
+        }
+        if all.is_empty() { unknown() } else { all }
+    };
+    let is_outside =
+        |it: &Instruction<'_>| !["shared", "local", "param", "const"].iter().any(|word| it.has(word));
+    let (mut stored, mut loads) = (BTreeSet::new(), Vec::new());
+    for (at, statement) in body.statements.iter().enumerate() {
+        let Statement::Instruction(it) = statement else { continue };
+        match effect(it) {
+            Effect::Stores | Effect::Exchanges if is_outside(it) => stored.extend(leads(at, it)),
+            Effect::Loads => loads.push((at, it)),
+            _ => {}
+        }
+    }
+    let may_vary = |(at, it): &(usize, &Instruction<'_>)| {
+        if !is_outside(it) {
+            return it.has("shared");
+        }
+        let own = leads(*at, it);
+        let (is_lost, is_any) = (own.contains("?"), stored.contains("?"));
+        // Without a space, a lost address may be one of shared memory.
+        is_any || !own.is_disjoint(&stored) || is_lost && !(stored.is_empty() && it.has("global"))
+    };
+    loads.into_iter().filter(may_vary).map(|(at, _)| at).collect()
+}
+
 /// Returns the loads on which the addresses of accesses depend, and which may not be repeated, by the index
 /// of their statement.
-fn strong(body: &Body<'_>, asked: &BTreeSet<usize>, is_writing: bool) -> HashSet<usize> {
+fn strong(body: &Body<'_>, asked: &BTreeSet<usize>, varying: &HashSet<usize>) -> HashSet<usize> {
     let list: Vec<_> = body
         .statements
         .iter()
@@ -659,9 +758,8 @@ fn strong(body: &Body<'_>, asked: &BTreeSet<usize>, is_writing: bool) -> HashSet
             if !written.iter().any(|to| matter.contains(to)) {
                 continue;
             }
-            if matches!(it.words[0], "ld" | "ldu") {
-                let is_fixed = ["param", "const", "local"].iter().any(|word| it.has(word));
-                if it.has("shared") || !is_fixed && is_writing {
+            if effect(it) == Effect::Loads {
+                if varying.contains(at) {
                     found.insert(*at);
                 }
             } else if matches!(effect(it), Effect::Computes | Effect::Compares) {
@@ -750,13 +848,7 @@ pub fn verify(module: &Module<'_>, asked: &BTreeSet<usize>, guarded: &Guarded) -
     let mut ranks = vec![0; order.len()];
     order.iter().enumerate().for_each(|(rank, register)| ranks[*register] = rank);
     declarations(old, new, &ranks)?;
-    let is_writing = old.statements.iter().any(|it| match it {
-        Statement::Instruction(it) => {
-            let own = ["shared", "local", "param"].iter().any(|word| it.has(word));
-            matches!(effect(it), Effect::Stores | Effect::Exchanges) && !own
-        }
-        _ => false,
-    });
+    let varying = varying(old, asked, &guarded.sites);
     let mut walk = Walk {
         guarded,
         original: (&module.functions[at], old, module),
@@ -769,8 +861,8 @@ pub fn verify(module: &Module<'_>, asked: &BTreeSet<usize>, guarded: &Guarded) -
         noted: HashMap::new(),
         last: 0,
         used: HashSet::new(),
-        strong: strong(old, asked, is_writing),
-        is_writing,
+        strong: strong(old, asked, &varying),
+        varying,
         leaves: None,
         clears: VecDeque::new(),
         line: 0,

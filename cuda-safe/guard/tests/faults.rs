@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use cuda_guard::{Guarded, guard, guardable, verify};
+use cuda_guard::{Guarded, Member, guard, guardable, verify};
 use cuda_ptx::Module;
 
 const TEXT: &str = include_str!("faults.ptx");
@@ -31,7 +31,7 @@ const CHANGED: &[(&str, &str, &str)] = &[
         "selp.b64 $r33, $r17, $r32, $r31;",
         "selp.b64 $r33, $r17, $r17, $r31;",
     ),
-    ("the record for a page of zeros", "ld.param.u64 $r32, [$p8];", "ld.param.u64 $r32, [$p9];"),
+    ("the record for a page of zeros", "ld.param.u64 $r32, [$p9];", "ld.param.u64 $r32, [$p10];"),
     (
         "the address without its check",
         "ld.relaxed.cta.global.u32 $r5, [$r33];",
@@ -62,9 +62,10 @@ const CHANGED: &[(&str, &str, &str)] = &[
     ("a load that may be repeated", "ld.relaxed.cta.global.u32 $r5, [$r33];", "ld.global.u32 $r5, [$r33];"),
     (
         "a cached load of memory that is written",
-        "ld.global.u32 $r7, [$r44];",
-        "ld.global.nc.u32 $r7, [$r44];",
+        "ld.relaxed.cta.global.u32 $r5, [$r33];",
+        "ld.global.nc.u32 $r5, [$r33];",
     ),
+    ("a cached load that was none", "ld.global.u32 $r7, [$r44];", "ld.global.nc.u32 $r7, [$r44];"),
     ("another number of the access", "@$r46 mov.u32 $r22, 2;", "@$r46 mov.u32 $r22, 3;"),
     ("a failure that is not noted", "@$r46 mov.u32 $r22, 2;", ""),
     (
@@ -120,7 +121,7 @@ const CHANGED: &[(&str, &str, &str)] = &[
 
 /// Lines that come behind another one instead.
 const MOVED: &[(&str, &str, &str)] = &[
-    ("a check of an older address", "add.s64 $r21, $r14, $r16;", "selp.b64 $r102, $r21, $r101, $r100;"),
+    ("a check of an older address", "add.s64 $r21, $r15, $r16;", "selp.b64 $r102, $r21, $r101, $r100;"),
     ("a check once in front of a loop", "$l0:", "@$r94 mov.u64 $r23, $r93;"),
     ("a predicate that changes behind the check", "setp.ne.u32 $r1, $r6, 0;", "@$r58 mov.u64 $r23, $r49;"),
     ("a store in front of its check", "@$r78 st.shared.u32 [$r10], $r7;", "mad.lo.u32 $r10, $r5, 4, $r9;"),
@@ -189,4 +190,119 @@ fn each_fault_of_what_the_launch_is_told_is_named() {
     verify(&module, &fewer, &guarded).expect_err("a guard that was not asked for");
     let of_fewer = guard(&module, "k", &fewer).unwrap();
     verify(&module, &all, &of_fewer).expect_err("a guard that is missing");
+}
+
+/// What writes the memory from which the index at `%rd1` is loaded.
+const WRITES: &[(&str, &str)] = &[
+    ("the argument itself", "st.global.u32 [%rd1+4], %r2;"),
+    ("the argument without a space", "st.u32 [%rd1+4], %r2;"),
+    ("an atomic operation", "atom.global.add.u32 %r2, [%rd1], 1;"),
+    ("a reduction", "red.global.add.u32 [%rd1], 1;"),
+    ("an address that was loaded", "ld.global.u64 %rd5, [%rd2]; st.global.u32 [%rd5], %r2;"),
+    ("an address that was in shared memory", "ld.shared.u64 %rd5, [kept]; st.global.u32 [%rd5], %r2;"),
+    ("one of two pointers", "selp.b64 %rd5, %rd2, %rd1, %p1; st.global.u32 [%rd5], %r2;"),
+    ("the later one of two pointers", "mov.b64 %rd2, %rd1; st.global.u32 [%rd2], %r2;"),
+    (
+        "an address with a carry",
+        "add.cc.s64 %rd5, %rd2, 4; addc.s64 %rd6, %rd1, 0; st.global.u32 [%rd6], %r2;",
+    ),
+];
+/// As above, where the store is not guarded: its proof may know more than its text says.
+const PROVEN: &[(&str, &str)] = &[
+    (
+        "a pointer or an address that was loaded",
+        "ld.global.u64 %rd5, [%rd2]; selp.b64 %rd5, %rd2, %rd5, %p1; st.global.u32 [%rd5], %r2;",
+    ),
+    (
+        "an address in two halves",
+        "ld.shared.v2.u32 {%r4, %r5}, [kept]; mov.b64 %rd5, {%r4, %r5};
+      st.global.u32 [%rd5], %r2;",
+    ),
+];
+/// What leaves the index as it is.
+const NO_WRITES: &[&str] = &[
+    "st.global.u32 [%rd2], %r2;",
+    "ld.param.u64 %rd5, [s+8]; atom.global.add.u32 %r2, [%rd5], 1;",
+    "ld.global.u32 %r4, [%rd2+4]; mad.wide.s32 %rd5, %r4, 4, %rd2; st.global.u32 [%rd5], %r2;",
+    "st.shared.u32 [kept], %r2;",
+];
+
+/// Returns a kernel that loads an index, accesses memory otherwise, and loads by the index.
+fn by_index(load: &str, otherwise: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .align 8 .b8 s[16])
+{{
+    .reg .pred %p<4>;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<12>;
+    .shared .align 8 .b64 kept;
+    ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];
+    {load}
+    {otherwise}
+    mul.wide.s32 %rd8, %r1, 4;
+    add.s64 %rd9, %rd3, %rd8;
+    ld.global.u32 %r3, [%rd9];
+    ret;
+}}
+"
+    )
+}
+
+/// Guards all accesses, or the last one alone.
+fn some(module: &Module<'_>, is_all: bool) -> (BTreeSet<usize>, Guarded) {
+    let all = guardable(module, "k");
+    let last = all.len() - 1;
+    let asked = all.into_iter().skip(if is_all { 0 } else { last }).collect();
+    let guarded = guard(module, "k", &asked).unwrap();
+    verify(module, &asked, &guarded).unwrap_or_else(|fault| panic!("{fault}\n{}", guarded.text));
+    (asked, guarded)
+}
+
+#[test]
+fn a_load_of_memory_that_may_be_written_and_stays_weak_is_named() {
+    const INDEX: &str = "ld.global.u32 %r1, [%rd1];";
+    let inside = "ld.param.v2.u64 {%rd6, %rd1}, [s]; ld.global.u32 %r1, [%rd1];";
+    let lost = "ld.global.u64 %rd4, [%rd2]; ld.global.u32 %r1, [%rd4];";
+    let other = "ld.param.u64 %rd5, [s+8]; st.global.u32 [%rd5], %r2;";
+    let generic = "mov.u64 %rd4, kept; cvta.shared.u64 %rd4, %rd4; ld.u32 %r1, [%rd4];";
+    let mut list: Vec<_> =
+        WRITES.iter().flat_map(|(name, by)| [(*name, INDEX, *by, true), (name, INDEX, by, false)]).collect();
+    list.extend(PROVEN.iter().map(|(name, by)| (*name, INDEX, *by, false)));
+    list.extend([true, false].map(|is_all| ("a pointer of a structure", inside, other, is_all)));
+    list.extend([true, false].map(|is_all| ("an index at a lost address", lost, other, is_all)));
+    list.push(("an index of shared memory without a space", generic, "", false));
+    for (name, load, by, is_all) in &list {
+        let text = by_index(load, by);
+        let module = cuda_ptx::parse(&text).unwrap();
+        let (asked, guarded) = some(&module, *is_all);
+        let strong = ["ld.relaxed.cta.global.u32", "ld.relaxed.cta.u32"];
+        let strong = strong.into_iter().find(|it| guarded.text.contains(it));
+        let strong = strong.unwrap_or_else(|| panic!("{name}: {}", guarded.text));
+        let weak = strong.replace("relaxed.cta.", "");
+        let wrong = Guarded { text: guarded.text.replacen(strong, &weak, 1), ..guarded.clone() };
+        let fault = verify(&module, &asked, &wrong).expect_err(name);
+        assert!(fault.message.contains("may be repeated"), "{name}: {fault}");
+    }
+    for by in NO_WRITES {
+        for is_all in [true, false] {
+            let text = by_index("ld.global.nc.u32 %r1, [%rd1];", by);
+            let module = cuda_ptx::parse(&text).unwrap();
+            let (_, guarded) = some(&module, is_all);
+            assert!(guarded.text.contains("ld.global.nc.u32"), "{by}: {}", guarded.text);
+        }
+    }
+}
+
+#[test]
+fn a_check_that_is_named_for_a_store_without_one_counts_for_nothing() {
+    let text = by_index("ld.global.u32 %r1, [%rd1];", "st.global.u32 [%rd1+4], %r2;");
+    let module = cuda_ptx::parse(&text).unwrap();
+    let (asked, mut guarded) = some(&module, false);
+    guarded.text = guarded.text.replace("ld.relaxed.cta.global.u32", "ld.global.u32");
+    let store = *guardable(&module, "k").iter().rev().nth(1).unwrap();
+    let own = guarded.sites[0].members[0].clone();
+    guarded.sites[0].members.push(Member { statement: store, operand: 0, ..own });
+    let fault = verify(&module, &asked, &guarded).unwrap_err();
+    assert!(fault.message.contains("may be repeated"), "{fault}");
 }
