@@ -38,7 +38,7 @@
 //! # Conditions
 //! | condition | what is done | test |
 //! |---|---|---|
-//! | in range and aligned | the offset has no bits below the alignment; an argument that is not aligned has a limit of 0; arrays that are read instead of others are aligned | `runs/kinds.rs`, `conditions.rs` |
+//! | in range and aligned | the offset has no bits below the alignment, as the kernel computes it or by a check; an argument that is not aligned has a limit of 0; arrays that are read instead of others are aligned | `runs/kinds.rs`, `conditions.rs` |
 //! | the same value at each use | above; `.nc` and `ldu` of memory that the launch may write become plain loads | `conditions.rs`, `faults.rs` |
 //! | predicates | combined with the access's own; where that is false, the register keeps its value. Vectors are checked as a whole. Of `cp.async` the source is replaced and the copy has the predicate, `prefetch` is dropped | `runs/kinds.rs`, `runs/random.rs` |
 //! | collective instructions | `ldmatrix` has a replaced address and no predicate, others are refused, and so are barriers | `conditions.rs` |
@@ -54,11 +54,13 @@
 //! | `refusal.rs` | why a kernel has no guarded form |
 //! | `access.rs` | what an instruction accesses, and what has no guarded form |
 //! | `origin.rs` | where addresses come from |
+//! | `multiple.rs` | which addresses need no check of their alignment |
 //! | `rewrite.rs` | writes the guarded form |
 //! | `verify.rs` | reads it back |
 
 mod access;
 mod guarded;
+mod multiple;
 mod origin;
 mod record;
 mod refusal;

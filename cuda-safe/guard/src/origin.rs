@@ -17,7 +17,7 @@ fn instructions<'b, 'a>(body: &'b Body<'a>) -> impl Iterator<Item = (usize, &'b 
 }
 
 /// Returns the pointers that an instruction loads from the kernel's parameters, with their registers.
-fn arguments(it: &Instruction<'_>) -> Vec<(usize, Region)> {
+pub(crate) fn arguments(it: &Instruction<'_>) -> Vec<(usize, Region)> {
     let is_wide = matches!(it.types().next_back(), Some(Type::U64 | Type::S64 | Type::B64));
     let (Some(result), Some(Operand::Address(Some(from), offset))) = (it.result(), it.operands.get(1)) else {
         return Vec::new();

@@ -79,6 +79,20 @@ fn registers<'o>(operands: impl Iterator<Item = &'o Operand<'o>>) -> Vec<usize> 
     list
 }
 
+/// Returns the registers that an instruction writes, each with its place in a vector.
+fn results(it: &Instruction<'_>) -> Vec<(i64, usize)> {
+    let (mut list, mut place) = (Vec::new(), 0);
+    if let Some(result) = it.result() {
+        result.each_name(&mut |name| {
+            if let Entity::Register(at) = name.entity {
+                list.push((place, at));
+            }
+            place += 1;
+        });
+    }
+    list
+}
+
 fn effect(it: &Instruction<'_>) -> Effect {
     it.row().map_or(Effect::Other, |row| row.effect)
 }
@@ -195,7 +209,7 @@ impl<'m> Walk<'m> {
         bits: u32,
         address: &str,
         space: Option<Space>,
-        writes: bool,
+        (writes, is_aligned): (bool, bool),
     ) -> Checked<Check> {
         let mut this = Check::default();
         for region in &site.regions {
@@ -232,7 +246,7 @@ impl<'m> Walk<'m> {
             };
             let offset = format!("sub.u{bits}({address},{start})");
             let mut term = format!("setp.lt.u{bits}({offset},{limit})");
-            if site.align > 1 {
+            if site.align > 1 && !is_aligned {
                 let low = if entity.is_some() { address } else { &offset };
                 term = format!("setp.eq.and.u{bits}(and.b{bits}({low},{}),0,{term})", site.align - 1);
             }
@@ -391,7 +405,12 @@ impl<'m> Walk<'m> {
             }
             _ => false,
         });
-        let check = self.check(site, bits, &address, space, writes)?;
+        let factor = match site.regions[..] {
+            [region] => factors(self.original.2, self.original.1, region)[register],
+            _ => 1,
+        };
+        let is_multiple = |of: i128| of.checked_rem(site.align.into()) == Some(0);
+        let is_always = is_multiple(i128::from(factor)) && is_multiple(low);
         let own = match &old.guard {
             Some((Name { entity: Entity::Register(at), .. }, is_not)) => {
                 let (rank, not) = (self.ranks[*at], *is_not);
@@ -400,12 +419,21 @@ impl<'m> Walk<'m> {
             }
             _ => None,
         };
-        let happens = Self::with_own(own.as_ref(), &check.all);
-        let fails = Self::with_own(own.as_ref(), &format!("not.pred({})", check.all));
         self.used.insert(number);
-        if self.noted.get(&number) != Some(&format!("{fails};{}", check.offset)) {
-            return self.wrong(format!("the failure of {} is not noted, or not by its check", new.form()));
+        let noted = self.noted.get(&number);
+        // An address that is always aligned needs no check of that.
+        let mut found = None;
+        for is_aligned in [false, true].into_iter().take(1 + usize::from(is_always)) {
+            let check = self.check(site, bits, &address, space, (writes, is_aligned))?;
+            let fails = Self::with_own(own.as_ref(), &format!("not.pred({})", check.all));
+            if noted == Some(&format!("{fails};{}", check.offset)) {
+                found = Some((check, fails));
+            }
         }
+        let Some((check, fails)) = found else {
+            return self.wrong(format!("the failure of {} is not noted, or not by its check", new.form()));
+        };
+        let happens = Self::with_own(own.as_ref(), &check.all);
         if kind == 'l' {
             let found = self.term(&new.operands[operand])?;
             let by = member.offset;
@@ -648,8 +676,7 @@ fn bases(body: &Body<'_>) -> Vec<BTreeSet<String>> {
             let last = it.types().last();
             let is_long = last.is_some_and(|ty| ty.bits() == 64);
             let is_pointer = matches!(last, Some(Type::U64 | Type::S64 | Type::B64));
-            let results = registers(it.result().into_iter());
-            for (place, to) in (0_i64..).zip(results) {
+            for (place, to) in results(it) {
                 let mut own = BTreeSet::new();
                 match (it.words[0], it.operands.get(1)) {
                     ("mul" | "shl" | "shr" | "div" | "rem" | "setp", _) => {}
@@ -733,6 +760,68 @@ fn varying(body: &Body<'_>, asked: &BTreeSet<usize>, sites: &[Site]) -> HashSet<
         is_any || !own.is_disjoint(&stored) || is_lost && !(stored.is_empty() && it.has("global"))
     };
     loads.into_iter().filter(may_vary).map(|(at, _)| at).collect()
+}
+
+/// Returns of each register a power of two of which it is always a multiple, or 0 if it is always 0. A pointer
+/// to the region counts as 0: the limit of an argument that is not aligned is 0.
+fn factors(module: &Module<'_>, body: &Body<'_>, region: Region) -> Vec<u64> {
+    const MOST: u64 = 1 << 16;
+    const WHOLE: [&str; 9] = ["u16", "s16", "b16", "u32", "s32", "b32", "u64", "s64", "b64"];
+    let lowest = |value: u64| (value & value.wrapping_neg()).min(MOST);
+    let both = |a: u64, b: u64| if a == 0 || b == 0 { a | b } else { a.min(b) };
+    let mut factors = vec![0; body.registers.len()];
+    loop {
+        let before = factors.clone();
+        for statement in &body.statements {
+            let Statement::Instruction(it) = statement else { continue };
+            let of = |place: usize| match it.operands.get(place) {
+                Some(Operand::Constant(Constant::Integer(value))) => {
+                    lowest((*value & i128::from(u64::MAX)).try_into().unwrap_or(1))
+                }
+                Some(Operand::Name(Name { entity, part: None, .. })) => match *entity {
+                    Entity::Register(at) => factors[at],
+                    Entity::Local(at) => lowest(body.variables[at].align().into()).max(1),
+                    Entity::Variable(at) => lowest(module.variables[at].align().into()).max(1),
+                    _ => 1,
+                },
+                _ => 1,
+            };
+            let is_whole = it.types().all(|ty| WHOLE.contains(&ty.word())) && !it.has("sat") && !it.has("hi");
+            let is_single = matches!(it.result(), Some(Operand::Name(Name { part: None, .. })));
+            let value = match it.words[0] {
+                _ if !is_whole || !is_single => 1,
+                "mov" | "cvt" | "cvta" => of(1),
+                "add" | "sub" | "or" | "xor" | "min" | "max" | "selp" => both(of(1), of(2)),
+                "and" if of(1) == 0 || of(2) == 0 => 0,
+                "and" => of(1).max(of(2)),
+                "mul" => (of(1) * of(2)).min(MOST),
+                "mad" => both((of(1) * of(2)).min(MOST), of(3)),
+                "shl" => match it.operands.get(2) {
+                    Some(Operand::Constant(Constant::Integer(by @ 0..=16))) => (of(1) << by).min(MOST),
+                    Some(Operand::Constant(_)) => MOST,
+                    _ => of(1),
+                },
+                _ => 1,
+            };
+            for (place, to) in results(it) {
+                let is_start = match (it.words[0], it.operands.get(1), region) {
+                    (
+                        "ld",
+                        Some(Operand::Address(Some(name), by)),
+                        Region::Argument { parameter, offset },
+                    ) => {
+                        let is_long = it.types().all(|ty| ty.bits() == 64);
+                        is_long && name.entity == Entity::Parameter(parameter) && by + 8 * place == offset
+                    }
+                    _ => false,
+                };
+                factors[to] = both(factors[to], if is_start { 0 } else { value });
+            }
+        }
+        if factors == before {
+            return factors;
+        }
+    }
 }
 
 /// Returns the loads on which the addresses of accesses depend, and which may not be repeated, by the index

@@ -107,16 +107,16 @@ const CHANGED: &[(&str, &str, &str)] = &[
     ("another target", "@$r2 bra $l0;", "@$r2 bra $l1;"),
     (
         "a strong load that becomes a weak one",
-        "ld.volatile.global.u32 $r12, [$r112];",
-        "ld.global.u32 $r12, [$r112];",
+        "ld.volatile.global.u32 $r12, [$r110];",
+        "ld.global.u32 $r12, [$r110];",
     ),
     ("a barrier less", "bar.sync 0;", ""),
     ("a store more", "bar.sync 0;", "bar.sync 0;\nst.global.u32 [$r20], 0;"),
     ("another kernel", "st.global.u32 [$r0], 1;", "st.global.u32 [$r0], 2;"),
     ("a smaller array", ".shared .align 16 .b8 $v0[512];", ".shared .align 16 .b8 $v0[256];"),
-    ("another block in the record", "mov.u32 $r120, %ctaid.y;", "mov.u32 $r120, %ctaid.x;"),
-    ("a record that all write", "@$r118 ret;", ""),
-    ("a record elsewhere", "st.global.u32 [$r116+4], $r22;", "st.global.u32 [$r116+44], $r22;"),
+    ("another block in the record", "mov.u32 $r118, %ctaid.y;", "mov.u32 $r118, %ctaid.x;"),
+    ("a record that all write", "@$r116 ret;", ""),
+    ("a record elsewhere", "st.global.u32 [$r114+4], $r22;", "st.global.u32 [$r114+44], $r22;"),
 ];
 
 /// Lines that come behind another one instead.
@@ -124,7 +124,7 @@ const MOVED: &[(&str, &str, &str)] = &[
     ("a check of an older address", "add.s64 $r21, $r15, $r16;", "selp.b64 $r102, $r21, $r101, $r100;"),
     ("a check once in front of a loop", "$l0:", "@$r94 mov.u64 $r23, $r93;"),
     ("a predicate that changes behind the check", "setp.ne.u32 $r1, $r6, 0;", "@$r58 mov.u64 $r23, $r49;"),
-    ("a store in front of its check", "@$r78 st.shared.u32 [$r10], $r7;", "mad.lo.u32 $r10, $r5, 4, $r9;"),
+    ("a store in front of its check", "@$r78 st.shared.u32 [$r10], $r7;", "mad.lo.u32 $r10, $r5, 2, $r9;"),
 ];
 
 fn made(module: &Module<'_>) -> (BTreeSet<usize>, Guarded) {
@@ -270,6 +270,8 @@ fn a_load_of_memory_that_may_be_written_and_stays_weak_is_named() {
         WRITES.iter().flat_map(|(name, by)| [(*name, INDEX, *by, true), (name, INDEX, by, false)]).collect();
     list.extend(PROVEN.iter().map(|(name, by)| (*name, INDEX, *by, false)));
     list.extend([true, false].map(|is_all| ("a pointer of a structure", inside, other, is_all)));
+    let second = "ld.param.v2.u64 {_, %rd5}, [s]; st.global.u32 [%rd5], %r2;";
+    list.extend([true, false].map(|is_all| ("the second pointer of a vector", inside, second, is_all)));
     list.extend([true, false].map(|is_all| ("an index at a lost address", lost, other, is_all)));
     list.push(("an index of shared memory without a space", generic, "", false));
     for (name, load, by, is_all) in &list {
@@ -305,4 +307,67 @@ fn a_check_that_is_named_for_a_store_without_one_counts_for_nothing() {
     guarded.sites[0].members.push(Member { statement: store, operand: 0, ..own });
     let fault = verify(&module, &asked, &guarded).unwrap_err();
     assert!(fault.message.contains("may be repeated"), "{fault}");
+}
+
+/// Steps from an index in `%r1` to the offset of a word, in `%rd8`, and a constant of its address.
+const ALIGNED: &[(&str, i64)] = &[
+    ("mul.wide.s32 %rd8, %r1, 4;", 8),
+    ("cvt.s64.s32 %rd10, %r1; shl.b64 %rd11, %rd10, 3; sub.s64 %rd8, %rd11, 4;", 0),
+    ("and.b32 %r4, %r1, -4; cvt.u64.u32 %rd8, %r4;", -4),
+    ("mul.lo.u32 %r4, %r1, 2; mad.lo.u32 %r5, %r4, 2, 8; or.b32 %r6, %r5, 4; cvt.u64.u32 %rd8, %r6;", 0),
+    ("mul.wide.s32 %rd8, %r1, 4; selp.b64 %rd8, %rd8, 12, %p1; @%p1 add.s64 %rd8, %rd8, %rd8;", 4),
+    ("mov.u64 %rd8, 0;", 0),
+];
+/// Steps after which it may be no word.
+const NOT_ALIGNED: &[(&str, i64)] = &[
+    ("mul.wide.s32 %rd8, %r1, 4;", 2),
+    ("mul.wide.s32 %rd8, %r1, 2;", 0),
+    ("cvt.s64.s32 %rd10, %r1; shl.b64 %rd8, %rd10, 1;", 0),
+    ("mul.wide.s32 %rd8, %r1, 4; @%p1 add.s64 %rd8, %rd8, 2;", 0),
+    ("mul.wide.s32 %rd8, %r1, 4; @%p1 ld.global.u64 %rd8, [%rd1];", 0),
+    ("mul.wide.s32 %rd10, %r1, 4; shr.u64 %rd8, %rd10, 1;", 0),
+    ("mul.wide.s32 %rd10, %r1, 4; sub.s64 %rd8, %rd10, %rd2;", 0),
+    ("shl.b32 %r4, %r1, 2; mul.hi.u32 %r5, %r4, 4; cvt.u64.u32 %rd8, %r5;", 0),
+    ("shl.b32 %r4, %r1, 2; add.sat.s32 %r5, %r4, 4; cvt.u64.u32 %rd8, %r5;", 0),
+    ("mov.b64 {%r4, %r5}, %rd3; cvt.u64.u32 %rd8, %r5;", 0),
+    ("shl.b32 %r4, %r1, 2; mul.rn.f32 %r5, %r4, %r4; cvt.u64.u32 %rd8, %r5;", 0),
+    ("and.b32 %r4, %r1, 6; cvt.u64.u32 %rd8, %r4;", 0),
+    ("mul.wide.s32 %rd10, %r1, 4; bfi.b64 %rd8, %rd10, %rd10, 1, 4;", 0),
+];
+
+#[test]
+fn an_alignment_that_is_not_checked_is_one_that_the_kernel_computes() {
+    let gathers = |(steps, by): (&str, i64)| {
+        let text = by_index("ld.global.u32 %r1, [%rd1];", "");
+        let text = text.replace("mul.wide.s32 %rd8, %r1, 4;", steps);
+        text.replace("ld.global.u32 %r3, [%rd9];", &format!("ld.global.u32 %r3, [%rd9+{by}];"))
+    };
+    for aligned in ALIGNED {
+        let text = gathers(*aligned);
+        let module = cuda_ptx::parse(&text).unwrap();
+        let (_, guarded) = some(&module, false);
+        assert!(!guarded.text.contains("setp.eq.and.u64"), "{aligned:?}: {}", guarded.text);
+    }
+    for unknown in NOT_ALIGNED {
+        let text = gathers(*unknown);
+        let module = cuda_ptx::parse(&text).unwrap();
+        let (asked, mut guarded) = some(&module, false);
+        // The check without the alignment: both instructions away, and the comparison in place of their result.
+        let lines: Vec<&str> = guarded.text.lines().collect();
+        let at = lines.iter().position(|it| it.starts_with("setp.eq.and.u64")).expect(unknown.0);
+        let words: Vec<&str> = lines[at].trim_end_matches(';').split([' ', ',']).collect();
+        let (both, range) = (words[1], words[words.len() - 1]);
+        let rename = |line: &&str| {
+            line.split_inclusive([' ', ',', ';']).map(|it| it.replace(both, range)).collect::<String>()
+        };
+        let text: Vec<String> = lines[..at - 1]
+            .iter()
+            .map(ToString::to_string)
+            .chain(lines[at + 1..].iter().map(rename))
+            .collect();
+        guarded.text = text.join("\n");
+        cuda_ptx::parse(&guarded.text).unwrap_or_else(|error| panic!("{error}\n{}", guarded.text));
+        let fault = verify(&module, &asked, &guarded).expect_err(unknown.0);
+        assert!(fault.message.contains("not by its check"), "{unknown:?}: {fault}");
+    }
 }
