@@ -21,8 +21,9 @@
 //! - A value is the same at each use. Registers and the stack are zero at the start, so that nothing is
 //!   undefined. Loads on which an address depends are relaxed ones if the launch may write their memory, so
 //!   that ptxas cannot repeat them. Special registers that change are refused.
-//! - A launch may write shared memory, and that of an argument if the address of a store or an atomic operation
-//!   may come from it. An address that was in memory or in another thread may come from any argument.
+//! - A launch may write shared memory, and that of an argument if the address of a store or an atomic
+//!   operation may come from it. An address that was in memory or in another thread may come from any
+//!   argument.
 //! - Limits, the addresses of arguments, zeros and the record are parameters, which nothing changes.
 //!
 //! # What is trusted
@@ -30,8 +31,8 @@
 //! - The launch: limits of memory that it keeps alive, [`ZEROS`] bytes of zeros, a record of [`RECORD`] bytes
 //!   that are zero.
 //! - A generic address of global memory is its address in global memory.
-//! - Whoever chooses the accesses: the others are not checked. They were proven to be in memory of an argument
-//!   or array from which their address comes.
+//! - Whoever chooses the accesses: the others are not checked. They were proven to be in memory of an
+//!   argument or array from which their address comes.
 //! - The launch, again: memory of an argument that it may write is in no other argument. One buffer for two
 //!   parameters has no guarded launch unless both are only read. Nothing else writes arguments meanwhile.
 //!
@@ -57,6 +58,7 @@
 //! | `multiple.rs` | which addresses need no check of their alignment |
 //! | `rewrite.rs` | writes the guarded form |
 //! | `verify.rs` | reads it back |
+//! | `verify/values.rs` | what it knows of a kernel's values |
 
 mod access;
 mod guarded;

@@ -1,5 +1,5 @@
-//! Which values are multiples of a power of two, whatever a launch's numbers are: an address that is one needs
-//! no check of its alignment.
+//! Which values are multiples of a power of two, whatever a launch's numbers are: an address that is one
+//! needs no check of its alignment.
 
 use cuda_ptx::{Body, Constant, Entity, Instruction, Module, Operand, Statement, Type};
 
@@ -10,8 +10,8 @@ use crate::origin::arguments;
 /// What a value is that is 0.
 const ZERO: u32 = 64;
 
-/// Returns of each register how many of its low bits are always 0. If the region is memory of an argument, the
-/// argument counts as 0: its limit is 0 if it is not aligned.
+/// Returns of each register how many of its low bits are always 0. If the region is memory of an argument,
+/// the argument counts as 0: its limit is 0 if it is not aligned.
 pub(crate) fn low_zeros(module: &Module<'_>, body: &Body<'_>, region: Region) -> Vec<u32> {
     let mut zeros = vec![ZERO; body.registers.len()];
     let mut is_changing = true;

@@ -126,9 +126,9 @@ impl Origins {
     }
 }
 
-/// Returns the loads of memory that may be written meanwhile, by their statement. `guarded` are the regions in
-/// which the guarded accesses are, by statement and operand; each other access is in memory of an argument from
-/// which its address comes.
+/// Returns the loads of memory that may be written meanwhile, by their statement. `guarded` are the regions
+/// in which the guarded accesses are, by statement and operand; each other access is in memory of an argument
+/// from which its address comes.
 pub(crate) fn varying(
     body: &Body<'_>,
     origins: &Origins,

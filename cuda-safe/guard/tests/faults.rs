@@ -352,7 +352,8 @@ fn an_alignment_that_is_not_checked_is_one_that_the_kernel_computes() {
         let text = gathers(*unknown);
         let module = cuda_ptx::parse(&text).unwrap();
         let (asked, mut guarded) = some(&module, false);
-        // The check without the alignment: both instructions away, and the comparison in place of their result.
+        // The check without the alignment: both instructions away, and the comparison in place of their
+        // result.
         let lines: Vec<&str> = guarded.text.lines().collect();
         let at = lines.iter().position(|it| it.starts_with("setp.eq.and.u64")).expect(unknown.0);
         let words: Vec<&str> = lines[at].trim_end_matches(';').split([' ', ',']).collect();
