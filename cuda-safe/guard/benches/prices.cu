@@ -3,6 +3,8 @@
 // compares the results.
 //
 // nvcc -O2 -std=c++17 -o prices prices.cu && ./prices
+//
+// `./prices 25 48` compiles the guarded forms for at most 48 registers, or as many as the original has.
 
 #include <algorithm>
 #include <cmath>
@@ -63,6 +65,7 @@ static std::string read(const std::string &name) {
 }
 
 static Memory page, record;
+static int most_registers;
 
 struct Form {
     std::string name;
@@ -73,12 +76,16 @@ struct Form {
     std::vector<char> result;
 };
 
-static Form load(const std::string &kernel, const std::string &form, const std::vector<Argument> &arguments) {
+static Form load(const std::string &kernel, const std::string &form, const std::vector<Argument> &arguments,
+                 int original = 0) {
     Form made;
     made.name = form;
     std::string text = read(form == "original" ? "kernels.ptx" : form + "/" + kernel + ".ptx");
     cudaLibrary_t library;
-    CHECK(cudaLibraryLoadData(&library, text.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+    cudaJitOption option = cudaJitMaxRegisters;
+    void *limit = (void *)(size_t)std::max(most_registers, original);
+    unsigned options = most_registers && original ? 1 : 0;
+    CHECK(cudaLibraryLoadData(&library, text.c_str(), &option, &limit, options, nullptr, nullptr, 0));
     CHECK(cudaLibraryGetKernel(&made.kernel, library, kernel.c_str()));
     cudaFuncAttributes attributes;
     CHECK(cudaFuncGetAttributes(&attributes, (const void *)made.kernel));
@@ -116,7 +123,9 @@ static int count;
 static void measure(const char *what, const std::string &kernel, std::vector<Argument> arguments, int changed,
                     dim3 grid, dim3 block, bool is_exact = true) {
     std::vector<Form> forms;
-    for (const char *form : {"original", "mixed", "full"}) forms.push_back(load(kernel, form, arguments));
+    for (const char *form : {"original", "mixed", "full"}) {
+        forms.push_back(load(kernel, form, arguments, forms.empty() ? 0 : forms[0].registers));
+    }
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));
@@ -171,6 +180,7 @@ static std::vector<int> numbers(size_t count, int span, int seed) {
 int main(int argc, char **argv) {
     // `./prices 12` is a short run, to try the program itself.
     const int scale = argc > 1 ? atoi(argv[1]) : 25;
+    most_registers = argc > 2 ? atoi(argv[2]) : 0;
     cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
     printf("%s\n", device.name);

@@ -19,8 +19,11 @@
 //! - The address that is used is the one that was compared: the same register, or `selp` of it, with no write
 //!   to the register between. `offset < limit`, unsigned, is false of addresses in front of the memory, too.
 //! - A value is the same at each use. Registers and the stack are zero at the start, so that nothing is
-//!   undefined. Loads on which an address depends are relaxed ones if their memory may be written meanwhile,
-//!   so that ptxas cannot repeat them. Special registers that change are refused.
+//!   undefined. Loads on which an address depends are relaxed ones if the launch may write their memory, so
+//!   that ptxas cannot repeat them. Special registers that change are refused.
+//! - A launch may write shared memory, and that of an argument if the address of a store or an atomic
+//!   operation may come from it. An address that was in memory or in another thread may come from any
+//!   argument.
 //! - Limits, the addresses of arguments, zeros and the record are parameters, which nothing changes.
 //!
 //! # What is trusted
@@ -28,18 +31,21 @@
 //! - The launch: limits of memory that it keeps alive, [`ZEROS`] bytes of zeros, a record of [`RECORD`] bytes
 //!   that are zero.
 //! - A generic address of global memory is its address in global memory.
-//! - Whoever chooses the accesses: the others are not checked. They were proven.
+//! - Whoever chooses the accesses: the others are not checked. They were proven to be in memory of an
+//!   argument or array from which their address comes.
+//! - The launch, again: memory of an argument that it may write is in no other argument. One buffer for two
+//!   parameters has no guarded launch unless both are only read. Nothing else writes arguments meanwhile.
 //!
 //! # Conditions
 //! | condition | what is done | test |
 //! |---|---|---|
-//! | in range and aligned | the offset has no bits below the alignment; an argument that is not aligned has a limit of 0; arrays that are read instead of others are aligned | `runs/kinds.rs`, `conditions.rs` |
-//! | the same value at each use | above; `.nc` and `ldu` become plain loads in kernels that write global memory | `conditions.rs`, `faults.rs` |
+//! | in range and aligned | the offset has no bits below the alignment, as the kernel computes it or by a check; an argument that is not aligned has a limit of 0; arrays that are read instead of others are aligned | `runs/kinds.rs`, `conditions.rs` |
+//! | the same value at each use | above; `.nc` and `ldu` of memory that the launch may write become plain loads | `conditions.rs`, `faults.rs` |
 //! | predicates | combined with the access's own; where that is false, the register keeps its value. Vectors are checked as a whole. Of `cp.async` the source is replaced and the copy has the predicate, `prefetch` is dropped | `runs/kinds.rs`, `runs/random.rs` |
 //! | collective instructions | `ldmatrix` has a replaced address and no predicate, others are refused, and so are barriers | `conditions.rs` |
 //! | shared memory, stack, parameters | the array from which the address comes, or any of that space | `runs/kinds.rs` |
 //! | no guarded form | [`Reason`], a closed list | `conditions.rs` |
-//! | one buffer for two parameters | no `.nc` is left in a kernel that writes global memory, whatever the argument | `conditions.rs` |
+//! | one buffer for two parameters | the launch refuses it unless both are only read | see above: it is trusted |
 //!
 //! # Files
 //! | file | purpose |
@@ -49,11 +55,14 @@
 //! | `refusal.rs` | why a kernel has no guarded form |
 //! | `access.rs` | what an instruction accesses, and what has no guarded form |
 //! | `origin.rs` | where addresses come from |
+//! | `multiple.rs` | which addresses need no check of their alignment |
 //! | `rewrite.rs` | writes the guarded form |
 //! | `verify.rs` | reads it back |
+//! | `verify/values.rs` | what it knows of a kernel's values |
 
 mod access;
 mod guarded;
+mod multiple;
 mod origin;
 mod record;
 mod refusal;

@@ -10,7 +10,8 @@ use cuda_ptx::{
 
 use crate::access::{self, Access, Kind, accesses, register, written};
 use crate::guarded::{Guarded, Limit, MOST_SHARED, Member, Region, Site, ZEROS};
-use crate::origin::{Origins, weak_loads, writes_global};
+use crate::multiple::low_zeros;
+use crate::origin::{Origins, varying, weak_loads};
 use crate::{Reason, Refusal};
 
 /// The words of a load that a relaxed one cannot have.
@@ -38,6 +39,8 @@ struct Group {
     high: i64,
     members: Vec<(usize, Access)>,
     bounds: Vec<Bound>,
+    /// Whether the kernel computes no other than aligned addresses.
+    is_aligned: bool,
     written: Option<Written>,
 }
 
@@ -198,8 +201,21 @@ impl<'m, 'a> Plan<'m, 'a> {
         let width = self.body.registers[access.register].ty.bits();
         let (low, members) = (access.offset, Vec::new());
         let (register, bounds, written) = (access.register, Vec::new(), None);
-        let mut group =
-            Group { register, width, guard, writes, regions, most, low, high: low, members, bounds, written };
+        let (high, is_aligned) = (low, false);
+        let mut group = Group {
+            register,
+            width,
+            guard,
+            writes,
+            regions,
+            most,
+            low,
+            high,
+            members,
+            bounds,
+            is_aligned,
+            written,
+        };
         if !group.add(at, access) {
             return Err(Reason::TooSmall);
         }
@@ -209,8 +225,9 @@ impl<'m, 'a> Plan<'m, 'a> {
         Ok(())
     }
 
-    /// Finds the limits of all checks.
+    /// Finds the limits of all checks, and which need no check of the alignment.
     fn bounds(&mut self) {
+        let mut zeros = BTreeMap::new();
         for at in 0..self.groups.len() {
             let group = &self.groups[at];
             let (span, align, writes) = (group.span(), group.align(), group.writes);
@@ -226,6 +243,13 @@ impl<'m, 'a> Plan<'m, 'a> {
                 if known.is_none() {
                     self.limits.push(limit);
                 }
+            }
+            if let [region] = group.regions[..] {
+                let zeros = zeros.entry(region).or_insert_with(|| low_zeros(self.module, self.body, region));
+                let is_multiple = |bits: u32| bits >= align.trailing_zeros();
+                let is_aligned =
+                    is_multiple(zeros[group.register]) && is_multiple(group.low.trailing_zeros());
+                self.groups[at].is_aligned = is_aligned;
             }
             self.groups[at].bounds = bounds;
         }
@@ -375,6 +399,7 @@ impl<'a> Writer<'_, 'a> {
     fn check(&mut self, index: usize) -> Written {
         let group = &self.plan.groups[index];
         let (width, low, guard, align) = (group.width, group.low, group.guard, group.align());
+        let needs_alignment = align > 1 && !group.is_aligned;
         let regions: Vec<_> = group.regions.iter().copied().zip(group.bounds.iter().copied()).collect();
         let mut address = group.register;
         if low != 0 {
@@ -400,7 +425,7 @@ impl<'a> Writer<'_, 'a> {
             };
             let own = self.wide(width, SUB, [reg(address), reg(start)]);
             let mut is_in = self.wide(width, BELOW, [reg(own), limit]);
-            if align > 1 {
+            if needs_alignment {
                 // Of an argument, the limit is 0 if it is not aligned itself.
                 let low = if region.entity().is_some() { address } else { own };
                 let low = self.wide(width, AND, [reg(low), number(align - 1)]);
@@ -607,10 +632,10 @@ fn spare_variable<'a>() -> Variable<'a> {
     }
 }
 
-/// Loads that are written in another form, because their memory may be written meanwhile.
+/// Loads of memory that may be written meanwhile: they are written in another form.
 struct Loads {
     strong: BTreeSet<usize>,
-    is_written: bool,
+    varying: BTreeSet<usize>,
 }
 
 impl Loads {
@@ -618,7 +643,7 @@ impl Loads {
     fn changed(&self, index: usize, it: &Instruction<'_>) -> Option<bool> {
         let is_strong = self.strong.contains(&index);
         let is_cached = it.opcode() == "ldu" || it.opcode() == "ld" && it.has("nc");
-        (is_strong || self.is_written && is_cached).then_some(is_strong)
+        (is_strong || self.varying.contains(&index) && is_cached).then_some(is_strong)
     }
 }
 
@@ -649,8 +674,10 @@ pub fn guard(module: &Module<'_>, kernel: &str, asked: &BTreeSet<usize>) -> Resu
     let body = function.body.as_ref().ok_or(missing)?;
     access::check(module, function)?;
     let plan = Plan::new(module, function, body, asked)?;
-    let strong = weak_loads(body, plan.groups.iter().map(|it| it.register))?;
-    let loads = Loads { strong, is_written: writes_global(body) };
+    let guarded = |at, operand| Some(plan.groups[*plan.of.get(&(at, operand))?].regions.clone());
+    let varying = varying(body, &plan.origins, guarded);
+    let strong = weak_loads(body, plan.groups.iter().map(|it| it.register), &varying)?;
+    let loads = Loads { strong, varying };
     let whole = |reason| Refusal { line: function.line, reason };
     let (sites, limits, parameters) = (plan.sites(), plan.limits.clone(), function.parameters.len());
 

@@ -15,6 +15,10 @@ use cuda_ptx::{
 
 use crate::{Guarded, Region, Site, ZEROS};
 
+mod values;
+
+use values::{accesses, effect, factors, registers, strong, varying};
+
 /// What is wrong with a guarded form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -45,44 +49,6 @@ fn fault<T>(line: u32, message: impl Into<String>) -> Checked<T> {
     Err(Fault { line, message: message.into() })
 }
 
-/// How an operand of an original instruction accesses memory, as this file reads it: the operand, the bytes,
-/// and the letter of the kind.
-fn accesses(it: &Instruction<'_>) -> Vec<(usize, u64, char)> {
-    let lanes = it.words.iter().find_map(|word| word.strip_prefix('v')?.parse::<u64>().ok()).unwrap_or(1);
-    let bytes = it.types().last().map_or(0, |ty| u64::from(ty.bits()) / 8) * lanes;
-    match it.words[0] {
-        "ld" | "ldu" => vec![(1, bytes, 'l')],
-        "st" | "red" => vec![(0, bytes, 's')],
-        "atom" => vec![(1, bytes, 'x')],
-        "prefetch" | "prefetchu" => vec![(0, 1, 'p')],
-        "ldmatrix" => vec![(1, 16, 'l')],
-        "cp" => match it.operands.get(2) {
-            Some(Operand::Constant(Constant::Integer(size))) => {
-                let size = u64::try_from(*size).unwrap_or(0);
-                vec![(0, size, 's'), (1, size, 'l')]
-            }
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    }
-}
-
-fn registers<'o>(operands: impl Iterator<Item = &'o Operand<'o>>) -> Vec<usize> {
-    let mut list = Vec::new();
-    for operand in operands {
-        operand.each_name(&mut |name| {
-            if let Entity::Register(at) = name.entity {
-                list.push(at);
-            }
-        });
-    }
-    list
-}
-
-fn effect(it: &Instruction<'_>) -> Effect {
-    it.row().map_or(Effect::Other, |row| row.effect)
-}
-
 /// The terms of a check.
 #[derive(Debug, Default)]
 struct Check {
@@ -111,9 +77,9 @@ struct Walk<'m> {
     last: usize,
     /// The sites whose accesses were found in this block.
     used: HashSet<usize>,
-    /// Loads that may not be repeated.
+    /// Loads of memory that may be written meanwhile, and those that may not be repeated.
+    varying: HashSet<usize>,
     strong: HashSet<usize>,
-    is_writing: bool,
     /// The term of a jump to the report that is the statement before.
     leaves: Option<String>,
     /// The results that the next statements set to zero, and when.
@@ -195,7 +161,7 @@ impl<'m> Walk<'m> {
         bits: u32,
         address: &str,
         space: Option<Space>,
-        writes: bool,
+        (writes, is_aligned): (bool, bool),
     ) -> Checked<Check> {
         let mut this = Check::default();
         for region in &site.regions {
@@ -232,7 +198,7 @@ impl<'m> Walk<'m> {
             };
             let offset = format!("sub.u{bits}({address},{start})");
             let mut term = format!("setp.lt.u{bits}({offset},{limit})");
-            if site.align > 1 {
+            if site.align > 1 && !is_aligned {
                 let low = if entity.is_some() { address } else { &offset };
                 term = format!("setp.eq.and.u{bits}(and.b{bits}({low},{}),0,{term})", site.align - 1);
             }
@@ -311,7 +277,7 @@ impl<'m> Walk<'m> {
         if self.strong.contains(&index) && !is_strong(new) {
             return self.wrong(format!("an address depends on {}, which may be repeated", new.form()));
         }
-        if is_load && self.is_writing && (new.has("nc") || new.words[0] == "ldu") {
+        if self.varying.contains(&index) && (new.has("nc") || new.words[0] == "ldu") {
             return self.wrong(format!("{} reads memory that may be written", new.form()));
         }
         let mut clears = None;
@@ -391,7 +357,12 @@ impl<'m> Walk<'m> {
             }
             _ => false,
         });
-        let check = self.check(site, bits, &address, space, writes)?;
+        let factor = match site.regions[..] {
+            [region] => factors(self.original.2, self.original.1, region)[register],
+            _ => 1,
+        };
+        let is_multiple = |of: i128| of.checked_rem(site.align.into()) == Some(0);
+        let is_always = is_multiple(i128::from(factor)) && is_multiple(low);
         let own = match &old.guard {
             Some((Name { entity: Entity::Register(at), .. }, is_not)) => {
                 let (rank, not) = (self.ranks[*at], *is_not);
@@ -400,12 +371,21 @@ impl<'m> Walk<'m> {
             }
             _ => None,
         };
-        let happens = Self::with_own(own.as_ref(), &check.all);
-        let fails = Self::with_own(own.as_ref(), &format!("not.pred({})", check.all));
         self.used.insert(number);
-        if self.noted.get(&number) != Some(&format!("{fails};{}", check.offset)) {
-            return self.wrong(format!("the failure of {} is not noted, or not by its check", new.form()));
+        let noted = self.noted.get(&number);
+        // An address that is always aligned needs no check of that.
+        let mut found = None;
+        for is_aligned in [false, true].into_iter().take(1 + usize::from(is_always)) {
+            let check = self.check(site, bits, &address, space, (writes, is_aligned))?;
+            let fails = Self::with_own(own.as_ref(), &format!("not.pred({})", check.all));
+            if noted == Some(&format!("{fails};{}", check.offset)) {
+                found = Some((check, fails));
+            }
         }
+        let Some((check, fails)) = found else {
+            return self.wrong(format!("the failure of {} is not noted, or not by its check", new.form()));
+        };
+        let happens = Self::with_own(own.as_ref(), &check.all);
         if kind == 'l' {
             let found = self.term(&new.operands[operand])?;
             let by = member.offset;
@@ -636,48 +616,6 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the loads on which the addresses of accesses depend, and which may not be repeated, by the index
-/// of their statement.
-fn strong(body: &Body<'_>, asked: &BTreeSet<usize>, is_writing: bool) -> HashSet<usize> {
-    let list: Vec<_> = body
-        .statements
-        .iter()
-        .enumerate()
-        .filter_map(|(at, it)| match it {
-            Statement::Instruction(it) => Some((at, it, registers(it.result().into_iter()))),
-            _ => None,
-        })
-        .collect();
-    let (mut matter, mut found) = (HashSet::new(), HashSet::new());
-    for (_, it, _) in list.iter().filter(|(at, ..)| asked.contains(at)) {
-        let addresses = accesses(it).into_iter().filter_map(|(operand, ..)| it.operands.get(operand));
-        matter.extend(registers(addresses));
-    }
-    loop {
-        let before = matter.len();
-        for (at, it, written) in &list {
-            if !written.iter().any(|to| matter.contains(to)) {
-                continue;
-            }
-            if matches!(it.words[0], "ld" | "ldu") {
-                let is_fixed = ["param", "const", "local"].iter().any(|word| it.has(word));
-                if it.has("shared") || !is_fixed && is_writing {
-                    found.insert(*at);
-                }
-            } else if matches!(effect(it), Effect::Computes | Effect::Compares) {
-                let guard = it.guard.iter().filter_map(|(name, _)| match name.entity {
-                    Entity::Register(at) => Some(at),
-                    _ => None,
-                });
-                matter.extend(guard.chain(registers(it.operands.iter().skip(1))));
-            }
-        }
-        if matter.len() == before {
-            return found;
-        }
-    }
-}
-
 /// Checks that nothing but the kernel's body has changed, and that it has the parameters of its guards.
 fn rest(module: &Module<'_>, written: &Module<'_>, at: usize, guards: usize) -> Checked {
     let (Some(old), Some(new)) = (module.functions.get(at), written.functions.get(at)) else {
@@ -750,13 +688,7 @@ pub fn verify(module: &Module<'_>, asked: &BTreeSet<usize>, guarded: &Guarded) -
     let mut ranks = vec![0; order.len()];
     order.iter().enumerate().for_each(|(rank, register)| ranks[*register] = rank);
     declarations(old, new, &ranks)?;
-    let is_writing = old.statements.iter().any(|it| match it {
-        Statement::Instruction(it) => {
-            let own = ["shared", "local", "param"].iter().any(|word| it.has(word));
-            matches!(effect(it), Effect::Stores | Effect::Exchanges) && !own
-        }
-        _ => false,
-    });
+    let varying = varying(old, asked, &guarded.sites);
     let mut walk = Walk {
         guarded,
         original: (&module.functions[at], old, module),
@@ -769,8 +701,8 @@ pub fn verify(module: &Module<'_>, asked: &BTreeSet<usize>, guarded: &Guarded) -
         noted: HashMap::new(),
         last: 0,
         used: HashSet::new(),
-        strong: strong(old, asked, is_writing),
-        is_writing,
+        strong: strong(old, asked, &varying),
+        varying,
         leaves: None,
         clears: VecDeque::new(),
         line: 0,

@@ -128,18 +128,21 @@ fn loads_that_an_address_depends_on_are_not_repeated() {
     for load in
         ["ld.global.nc.u32", "ldu.global.u32", "ld.global.u32", "ld.weak.global.u32", "ld.global.ca.u32"]
     {
-        let writes = guard_all(&format!("{} st.global.u32 [%rd4], %r2;", by_index(load)));
+        let writes =
+            guard_all(&format!("{} ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;", by_index(load)));
         assert!(writes.text.contains("ld.relaxed.cta.global.u32"), "{load}: {}", writes.text);
-        // Nothing is written: the load is what it was.
-        let reads = guard_all(&format!("{} ld.global.u32 %r2, [%rd4];", by_index(load)));
-        assert!(reads.text.contains(&format!("{load} ")), "{load}: {}", reads.text);
+        // Nothing is written, or the memory of another argument: the load is what it was.
+        for access in ["ld.global.u32 %r2, [%rd4];", "st.global.u32 [%rd4], %r2;"] {
+            let reads = guard_all(&format!("{} {access}", by_index(load)));
+            assert!(reads.text.contains(&format!("{load} ")), "{load}: {}", reads.text);
+        }
     }
     // Strong loads are strong already, and a value that no address depends on may be a weak one.
-    let strong = guard_all(&format!("{} st.global.u32 [%rd4], %r2;", by_index("ld.volatile.global.u32")));
+    let load = by_index("ld.volatile.global.u32");
+    let strong = guard_all(&format!("{load} ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;"));
     assert!(strong.text.contains("ld.volatile.global.u32") && !strong.text.contains("relaxed"));
     let value = guard_all(
-        "ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.global.nc.v2.u32 {%r1, %r2}, [%rd1]; \
-         st.global.u32 [%rd2], %r1;",
+        "ld.param.u64 %rd1, [a]; ld.global.nc.v2.u32 {%r1, %r2}, [%rd1]; st.global.u32 [%rd1+8], %r1;",
     );
     assert!(value.text.contains("ld.global.v2.u32"), "{}", value.text);
 }

@@ -51,7 +51,8 @@ impl Draw {
         self.line(&format!("{form} {to}, {from}, {last};"));
     }
 
-    /// An access of a thread's own bytes, unless `%wild` or `%skew` has bits.
+    /// An access of a thread's own bytes, unless `%wild` or `%skew` has bits. Of some, the address is aligned
+    /// whatever they are, and in registers of its own.
     fn access(&mut self) {
         let (space, base) = self.one(&[
             ("global", "%a"),
@@ -66,13 +67,25 @@ impl Draw {
         // The element behind it is a thread's own, too.
         let mask = OWN / width - 2;
         self.line(&format!("and.b32 %i, {index}, {mask}; and.b32 %j, {index}, %wild; or.b32 %i, %i, %j;"));
-        self.line(&format!("mul.lo.u32 %i, %i, {width}; and.b32 %j, {index}, %skew; add.u32 %i, %i, %j;"));
-        let at = if space == "shared" {
-            self.line(&format!("add.u32 %at32, {base}, %i;"));
-            "%at32"
+        let is_aligned = self.below(3) == 0;
+        let ([wide, at], narrow, own) = if is_aligned {
+            let own = self.labels;
+            self.labels += 1;
+            self.line(&format!(".reg .b32 %i{own}, %narrow{own}; .reg .b64 %wide{own}, %at{own};"));
+            self.line(&format!("mul.lo.u32 %i{own}, %i, {width};"));
+            ([format!("%wide{own}"), format!("%at{own}")], format!("%narrow{own}"), format!("%i{own}"))
         } else {
-            self.line(&format!("cvt.s64.s32 %at, %i; add.s64 %at, %at, {base};"));
-            "%at"
+            self.line(&format!(
+                "mul.lo.u32 %i, %i, {width}; and.b32 %j, {index}, %skew; add.u32 %i, %i, %j;"
+            ));
+            (["%at".to_owned(), "%at".to_owned()], "%at32".to_owned(), "%i".to_owned())
+        };
+        let at = if space == "shared" {
+            self.line(&format!("add.u32 {narrow}, {base}, {own};"));
+            narrow
+        } else {
+            self.line(&format!("cvt.s64.s32 {wide}, {own}; add.s64 {at}, {wide}, {base};"));
+            at
         };
         for offset in [0, width].into_iter().take(1 + self.below(2) as usize) {
             let guard = self.one(&["", "", "@%p0 ", "@!%p1 "]);
@@ -203,7 +216,7 @@ fn drawn_kernels_do_the_same_with_guards_where_they_stay_inside() {
     let _alone = alone();
     let rounds = number("GUARD_ROUNDS").unwrap_or(if all() { 3000 } else { 150 });
     let first = number("GUARD_SEED").unwrap_or(1);
-    let (mut named, mut accesses) = (0, 0);
+    let (mut named, mut accesses, mut aligned) = (0, 0, 0);
     for seed in first..first + rounds {
         let text = Draw::kernel(seed);
         let module = cuda_ptx::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -213,6 +226,7 @@ fn drawn_kernels_do_the_same_with_guards_where_they_stay_inside() {
             asked.retain(|at| at % 2 == 0);
         }
         accesses += asked.len();
+        aligned += u64::from(text.contains("%narrow"));
         let guarded = guard(&module, "k", &asked).unwrap_or_else(|error| panic!("{error}\n{text}"));
         verify(&module, &asked, &guarded).unwrap_or_else(|error| panic!("{error}\n{}", guarded.text));
         let mut draw = Draw { state: seed, text: String::new(), labels: 0 };
@@ -240,5 +254,5 @@ fn drawn_kernels_do_the_same_with_guards_where_they_stay_inside() {
         }
     }
     println!("{rounds} kernels, {accesses} guarded accesses, {named} of {} wild launches named", rounds / 2);
-    assert!(named * 4 > rounds, "{named} of {}", rounds / 2);
+    assert!(named * 4 > rounds && aligned * 2 > rounds, "{named} of {}, {aligned}", rounds / 2);
 }
