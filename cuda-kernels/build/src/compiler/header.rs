@@ -15,7 +15,7 @@ use crate::compiler::agree::Facts;
 use crate::compiler::clang::{KERNEL, annotation};
 use crate::compiler::declared::{self, Declared};
 use crate::compiler::prototype::GLOBAL_STANDS_FOR;
-use crate::compiler::source::{self, Includes, Mode};
+use crate::compiler::source::{self, Includes, ReadOptions};
 
 /// The macro that is defined while bindgen reads the headers and sources in their order.
 const WRAPPED: &str = "CUDA_KERNELS_BUILD";
@@ -70,7 +70,7 @@ fn bind_types(
     sources: &[PathBuf],
     arguments: &[String],
 ) -> Result<Bindings, Error> {
-    let bind = |includes| bind_with(Mode { includes, leaves_types_out }, headers, sources, arguments);
+    let bind = |includes| bind_with(ReadOptions { includes, leaves_types_out }, headers, sources, arguments);
     let whole = bind(Includes::All);
     let Err(Error::Header(error)) = whole else { return whole };
     // Mistakes in the toolkit's own headers are none of the program.
@@ -87,12 +87,12 @@ fn bind_types(
 }
 
 fn bind_with(
-    mode: Mode,
+    options: ReadOptions,
     headers: &[PathBuf],
     sources: &[PathBuf],
     arguments: &[String],
 ) -> Result<Bindings, Error> {
-    let includes = mode.includes;
+    let includes = options.includes;
     let files = Files::default();
     let all = [headers, sources].concat();
     let mut arguments = arguments.to_vec();
@@ -100,12 +100,12 @@ fn bind_with(
         // Two sources with different values for one name are refused: only one can become a constant.
         arguments.push("-Werror=macro-redefined".to_owned());
     }
-    let mut prepared = source::prepare(&wrapper(&all, includes)?, headers, sources, &arguments, mode)?;
+    let mut prepared = source::prepare(&wrapper(&all, includes)?, headers, sources, &arguments, options)?;
     // A header that a source includes is read there, after all that comes before it in the source.
     let mut separate = all.clone();
     separate.retain(|file| !prepared.within.contains(file));
     if separate.len() < all.len() {
-        prepared = source::prepare(&wrapper(&separate, includes)?, headers, sources, &arguments, mode)?;
+        prepared = source::prepare(&wrapper(&separate, includes)?, headers, sources, &arguments, options)?;
     }
     let generate = |prepared: &source::Prepared, files: &Files| {
         let read = Read { all: &all, separate: &separate, includes, arguments: &arguments };
@@ -114,7 +114,7 @@ fn bind_with(
     let mut made = generate(&prepared, &files);
     if made.is_err() {
         let own = &wrapper(&separate, includes)?;
-        let settled = source::settle(own, &mut prepared, &arguments, mode.leaves_types_out)?;
+        let settled = source::settle(own, &mut prepared, &arguments, options.leaves_types_out)?;
         if let Some(mut warnings) = settled {
             prepared.warnings.append(&mut warnings);
             made = generate(&prepared, &files);
@@ -584,7 +584,7 @@ mod tests {
         arguments.extend(["-nostdinc".to_owned(), "-nostdinc++".to_owned()]);
         for includes in [Includes::All, Includes::HostOnly] {
             let error = bind_with(
-                Mode { includes, leaves_types_out: false },
+                ReadOptions { includes, leaves_types_out: false },
                 &[],
                 std::slice::from_ref(&file),
                 &arguments,

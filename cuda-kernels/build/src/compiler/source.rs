@@ -57,7 +57,7 @@ pub(crate) enum Includes {
 
 /// How headers and sources are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mode {
+pub(crate) struct ReadOptions {
     pub(crate) includes: Includes,
     /// Whether types that plain C++ does not take are left out.
     pub(crate) leaves_types_out: bool,
@@ -69,13 +69,13 @@ pub(crate) fn prepare(
     headers: &[PathBuf],
     sources: &[PathBuf],
     arguments: &[String],
-    mode: Mode,
+    options: ReadOptions,
 ) -> Result<Prepared, Error> {
     let mut types_out = Vec::new();
     // What needs a type that is left out has a mistake once the type is gone.
     loop {
         let known = types_out.len();
-        let prepared = prepare_without(&mut types_out, wrapper, (headers, sources), arguments, mode)?;
+        let prepared = prepare_without(&mut types_out, wrapper, (headers, sources), arguments, options)?;
         if let Some(prepared) = prepared.filter(|_| types_out.len() == known) {
             return Ok(prepared);
         }
@@ -88,9 +88,9 @@ fn prepare_without(
     wrapper: &str,
     (headers, sources): (&[PathBuf], &[PathBuf]),
     arguments: &[String],
-    mode: Mode,
+    options: ReadOptions,
 ) -> Result<Option<Prepared>, Error> {
-    let includes = mode.includes;
+    let includes = options.includes;
     let listed = [headers, sources].concat();
     let mut reading = Reading { sources, listed: &listed, ..Reading::default() };
     let mut specialized = Vec::new();
@@ -120,7 +120,7 @@ fn prepare_without(
     }
     reading.find_bodies(unit.root());
     let mistakes = unit.mistakes();
-    if mode.leaves_types_out && reading.find_types_out(&mistakes, types_out) {
+    if options.leaves_types_out && reading.find_types_out(&mistakes, types_out) {
         return Ok(None);
     }
     let mut facts = Facts::default();
