@@ -292,18 +292,34 @@ fn a_grid_that_counts_clusters_is_proven_and_run_as_such() -> Result<()> {
     assert_eq!(error.code(), sys::cudaErrorInvalidValue, "{error}");
     let _ = cuda_safe::error::take_last();
     let config = |block: u32| cuda_safe::launch::LaunchConfig::new(4, block);
+    // Nodes of another kernel: the grid of one counts blocks.
+    let copy = Library::from_ptx(COPY)?.checked_kernel::<(*const u32, *mut u32, u32)>("copy")?;
+    let (from, mut to) = (DeviceBuffer::from_slice(&[1_u32, 2])?, DeviceBuffer::<u32>::alloc_zeroed(2)?);
     let mut graph = Graph::new()?;
+    let at = graph.add(&[], node::checked_kernel(&copy, (1, 32), (&from, &mut to, 2)))?;
+    let mut twin = graph.try_clone()?;
+    let of_twin = twin.find_in_clone(at)?;
+    let mut exec = graph.instantiate()?;
     let refused = [
         (refusal(pairs.launch(config(32), &stream, (&mut data,))), "the launch has [32, 1, 1]"),
         (refusal(pairs.launch(config(1).cluster(2), &stream, (&mut data,))), "must not name clusters"),
         (refusal(pairs.needs(config(1).cluster(1), ((),))), "must not name clusters"),
         (refusal(pairs.launch(config(1).cooperative(), &stream, (&mut data,))), "must not be cooperative"),
         (refusal(graph.add(&[], node::checked_kernel(&pairs, (4, 1), (&mut data,)))), "that of a node"),
+        (refusal(graph.set(at, node::checked_kernel(&pairs, (4, 1), (&mut data,)))), "that of a node"),
+        (refusal(twin.set(of_twin, node::checked_kernel(&pairs, (4, 1), (&mut data,)))), "that of a node"),
+        (refusal(exec.set(&graph, at, node::checked_kernel(&pairs, (4, 1), (&mut data,)))), "that of a node"),
         (refusal(stream.capture(|it| pairs.launch(config(1), it, (&mut data,)))), "that of a node"),
     ];
     for (refused, words) in refused {
         assert_eq!(refused.detail().kind(), ErrorKind::Proof, "{refused}");
         assert!(refused.to_string().contains(words), "{refused}");
+    }
+    // All three have the kernel that they had.
+    for exec in [&mut exec, &mut graph.instantiate()?, &mut twin.instantiate()?] {
+        memset(&mut to, 0)?;
+        exec.launch(&stream)?;
+        assert_eq!(to.to_vec()?, [1, 2]);
     }
     Ok(())
 }

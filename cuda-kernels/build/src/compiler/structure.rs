@@ -44,17 +44,24 @@ pub(crate) fn structure(text: &mut String, item: &ItemStruct, plain: Plain, has_
     if !is_copy(item) {
         return line(text, item);
     }
-    let derives = match plain {
-        Plain::Pod => "Pod, ::cuda_safe::bytemuck::Zeroable",
-        Plain::Padded => "AnyBitPattern",
-        Plain::No => "",
-    };
-    if !derives.is_empty() {
-        text.push_str("#[derive(::cuda_safe::bytemuck::");
-        text.push_str(derives);
-        text.push_str(")]\n#[bytemuck(crate = \"::cuda_safe::bytemuck\")]\n");
+    if plain == Plain::Pod {
+        text.push_str(
+            "#[derive(::cuda_safe::bytemuck::Pod, ::cuda_safe::bytemuck::Zeroable)]\n\
+             #[bytemuck(crate = \"::cuda_safe::bytemuck\")]\n",
+        );
     }
     line(text, item);
+    if plain == Plain::Padded {
+        // Not derived: the derive refuses an array of structs with padding.
+        for name in ["Zeroable", "AnyBitPattern"] {
+            let _ = writeln!(
+                text,
+                "// SAFETY: only numbers, with padding.\n\
+                 unsafe impl ::cuda_safe::bytemuck::{name} for {} {{}}",
+                item.ident
+            );
+        }
+    }
     by_value(text, &item.ident.to_string(), item.generics.params.is_empty());
     if (plain == Plain::Pod || has_solid_fields) && item.generics.params.is_empty() {
         let name = &item.ident;
