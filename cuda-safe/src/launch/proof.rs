@@ -222,13 +222,15 @@ impl KernelProof {
             return self.check_contract(config, values, all);
         }
         let known = self.on_device(kernel, values)?;
-        let stream = values.target.stream;
-        if stream.is_none() && known.asks_for_clusters {
+        // An executable node that takes over a kernel without clusters, from a graph or a capture, keeps its
+        // own.
+        let is_node = values.target.stream.is_none_or(|it| it.is_capturing());
+        if is_node && known.asks_for_clusters {
             let reason = "it asks where its block is in its cluster, and a node keeps the clusters that \
                           other operations gave it";
             return Err(not_proven(values.target.kernel, reason));
         }
-        if known.counts_clusters && stream.is_none_or(|it| it.is_capturing()) {
+        if is_node && known.counts_clusters {
             let reason = "its grid counts clusters (`.blocksareclusters`), and whether that of a node does \
                           is not known";
             return Err(not_proven(values.target.kernel, reason));

@@ -324,6 +324,49 @@ fn a_grid_that_counts_clusters_is_proven_and_run_as_such() -> Result<()> {
     Ok(())
 }
 
+/// x[place in the cluster] = 1.
+const PLACES: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry places(.param .u64 x)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [x];
+    mov.u32 %r1, %cluster_ctaid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], 1;
+    ret;
+}";
+
+/// A node of an executable graph that had clusters keeps them if it takes over a kernel without clusters.
+#[test]
+fn a_kernel_that_asks_for_its_place_in_a_cluster_is_not_proven_for_a_node() -> Result<()> {
+    let _alone = alone();
+    if Device::current()?.attribute(sys::cudaDevAttrClusterLaunch)? == 0 {
+        println!("this device has no clusters");
+        return Ok(());
+    }
+    let mut stream = Stream::new()?;
+    let places = Library::from_ptx(PLACES)?.checked_kernel::<(*mut u32,)>("places")?;
+    let mut data = DeviceBuffer::<u32>::alloc_zeroed(1)?;
+    let config = cuda_safe::launch::LaunchConfig::new(8, 1);
+    places.launch(config, &stream, (&mut data,))?;
+    let refused = refusal(places.launch(config.cluster(8), &stream, (&mut data,)));
+    assert!(refused.to_string().contains("may write parameter 0"), "{refused}");
+    let mut graph = Graph::new()?;
+    for refused in [
+        refusal(graph.add(&[], node::checked_kernel(&places, (8, 1), (&mut data,)))),
+        refusal(stream.capture(|it| places.launch(config, it, (&mut data,)))),
+        refusal(stream.capture(|it| places.launch(config.cluster(1), it, (&mut data,)))),
+    ] {
+        assert!(refused.to_string().contains("a node keeps the clusters"), "{refused}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_library_says_which_kernels_it_has() -> Result<()> {
     let _alone = alone();

@@ -194,7 +194,8 @@ impl Exec {
 fn replace(steps: &mut [ExecNode], with: &[ExecNode], allocations: &Allocations) -> Result<(), Mismatch> {
     compare(steps, with, allocations)?;
     for (old, new) in steps.iter_mut().zip(with) {
-        (old.op, old.choice, old.changed) = (new.op.clone(), new.choice.clone(), true);
+        old.op.take_over(&new.op);
+        (old.choice, old.changed) = (new.choice.clone(), true);
     }
     Ok(())
 }

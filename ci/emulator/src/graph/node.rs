@@ -157,6 +157,16 @@ impl NodeOp {
         cooperative(self) == cooperative(other)
     }
 
+    /// Takes over the operation of another graph's node. A kernel without clusters gets those that the node had,
+    /// as driver 580 does it.
+    pub(super) fn take_over(&mut self, new: &Self) {
+        let had = if let Self::Kernel(it) = &*self { it.launch.cluster } else { None };
+        self.clone_from(new);
+        if let Self::Kernel(it) = self {
+            it.launch.cluster = it.launch.cluster.or(had);
+        }
+    }
+
     /// The operation that does this once.
     pub(super) fn work(&self) -> Work {
         match self {
