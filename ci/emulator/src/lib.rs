@@ -30,6 +30,7 @@ mod profile;
 mod ptx;
 mod race;
 mod shape;
+mod stack;
 mod stream;
 mod suppression;
 // Public for the compiler's sake: it searches the whole crate for uses of each private constant whose name is

@@ -186,7 +186,7 @@ fn enter_with(call: Call, rule: Rule, body: &mut dyn FnMut(&Call) -> Answer) -> 
         }
         body(&call)
     };
-    let answer = catch_unwind(AssertUnwindSafe(|| stacker::maybe_grow(NEEDED, OWN, run)));
+    let answer = catch_unwind(AssertUnwindSafe(|| crate::stack::maybe_grow(NEEDED, OWN, run)));
     let code = match answer {
         Ok(Ok(())) => cudaSuccess,
         Ok(Err(code)) => code,

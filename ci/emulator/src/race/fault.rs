@@ -155,7 +155,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     let opened = guard::open_page(address, steps);
     if let Some(accesses) = ACCESSES.get() {
         let bytes = access.bytes.min(page() - address % page());
-        stacker::grow(STACK, || match opened {
+        crate::stack::grow(STACK, || match opened {
             Opened::NoPage => (accesses.forbidden)(address, access.writes, access.at),
             Opened::ForOne | Opened::ForAll => (accesses.guarded)(address, bytes, access.writes, access.at),
         });
