@@ -57,8 +57,7 @@
 //! | `origin.rs` | where addresses come from |
 //! | `multiple.rs` | which addresses need no check of their alignment |
 //! | `rewrite.rs` | writes the guarded form |
-//! | `verify.rs` | reads it back |
-//! | `verify/values.rs` | what it knows of a kernel's values |
+//! | `verify.rs` | reads it back; in its folder what it knows of a kernel's values |
 
 mod access;
 mod guarded;

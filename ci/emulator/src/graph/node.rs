@@ -157,8 +157,8 @@ impl NodeOp {
         cooperative(self) == cooperative(other)
     }
 
-    /// Takes over the operation of another graph's node. A kernel without clusters gets those that the node had,
-    /// as driver 580 does it.
+    /// Takes over the operation of another graph's node. A kernel without clusters gets those that the node
+    /// had, as driver 580 does it.
     pub(super) fn take_over(&mut self, new: &Self) {
         let had = if let Self::Kernel(it) = &*self { it.launch.cluster } else { None };
         self.clone_from(new);
