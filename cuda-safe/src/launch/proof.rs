@@ -222,18 +222,8 @@ impl KernelProof {
             return self.check_contract(config, values, all);
         }
         let known = self.on_device(kernel, values)?;
-        // An executable node that takes over a kernel without clusters, from a graph or a capture, keeps its
-        // own.
-        let is_node = values.target.stream.is_none_or(|it| it.is_capturing());
-        if is_node && known.asks_for_clusters {
-            let reason = "it asks where its block is in its cluster, and a node keeps the clusters that \
-                          other operations gave it";
-            return Err(not_proven(values.target.kernel, reason));
-        }
-        if is_node && known.counts_clusters {
-            let reason = "its grid counts clusters (`.blocksareclusters`), and whether that of a node does \
-                          is not known";
-            return Err(not_proven(values.target.kernel, reason));
+        if known.asks_for_clusters || known.counts_clusters {
+            known.ensure_not_for_node(values.target)?;
         }
         let shape = known.shape(config);
         // SAFETY: the caller has the same duties.
@@ -466,6 +456,22 @@ fn set_of(hash: u64) -> usize {
 }
 
 impl Known {
+    /// Refuses a kernel that depends on clusters as a node of a graph, also by a capture: an executable node
+    /// that takes over a kernel without clusters keeps its own.
+    #[cold]
+    fn ensure_not_for_node(&self, target: &Target<'_>) -> Result<()> {
+        if target.stream.is_some_and(|it| !it.is_capturing()) {
+            return Ok(());
+        }
+        let reason = if self.asks_for_clusters {
+            "it asks where its block is in its cluster, and a node keeps the clusters that other operations \
+             gave it"
+        } else {
+            "its grid counts clusters (`.blocksareclusters`), and whether that of a node does is not known"
+        };
+        Err(not_proven(target.kernel, reason))
+    }
+
     fn new(
         kernel: cuda_proof::Kernel,
         descriptions: &'static [Description],
