@@ -83,8 +83,8 @@ impl ExternalMemory {
     /// `cudaExternalMemoryHandleTypeOpaqueFd`.
     ///
     /// # Errors
-    /// Returns the runtime's error: then the descriptor is not closed here, because driver 580 closes it even
-    /// then. Refused inside a host function.
+    /// Returns the runtime's error: then the descriptor is not closed here, because driver 580 closes that of a
+    /// semaphore even then. Refused inside a host function.
     ///
     /// # Safety
     /// The other interface has exported the descriptor, as an opaque one, for a memory object of this device
@@ -111,7 +111,8 @@ impl ExternalMemory {
         let mut raw = std::ptr::null_mut();
         // SAFETY: both pointers are to live variables. The caller guarantees the descriptor, which is open.
         let result = unsafe { check!(cudaImportExternalMemory(&raw mut raw, &raw const description)) };
-        // After an error, too: driver 580 closes it even then, and its number may be another file's already.
+        // After an error, too: driver 580 closes that of a semaphore even then, and its number may be another
+        // file's already.
         system::imported(descriptor);
         result?;
         let give_up: GiveUp<_> = ("cudaDestroyExternalMemory", sys::cudaDestroyExternalMemory);
