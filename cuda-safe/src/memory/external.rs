@@ -83,8 +83,8 @@ impl ExternalMemory {
     /// `cudaExternalMemoryHandleTypeOpaqueFd`.
     ///
     /// # Errors
-    /// Returns the runtime's error: then the descriptor is not closed here, because driver 580 closes that of a
-    /// semaphore even then. Refused inside a host function.
+    /// Returns the runtime's error: then the descriptor is not closed here, because driver 580 closes that of
+    /// a semaphore even then. Refused inside a host function.
     ///
     /// # Safety
     /// The other interface has exported the descriptor, as an opaque one, for a memory object of this device
